@@ -247,11 +247,10 @@ TEST(reports_agree) {
 
 /* And of any mesh: soups, seams, turned parts, extra faces. Takes the mesh. */
 static abut_reliability_level check_agreement(abut_mesh *mesh) {
-    abut_topology *topology;
+    AUTO(topology) topology;
     abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
-    abut_topology_destroy(topology);
     AUTO(bvh) bvh = hierarchy_of(mesh);
     assert_ok(abut_sign_prepare(bvh, NULL));
     abut_reliability_level level = get_sign_info(bvh).reliability.level;
@@ -270,7 +269,7 @@ TEST(any_mesh_agrees) {
     /* triangles of a box: some left out, turned, added again, or with vertices of their own */
     for (uint32_t round = 0; round < test_rounds(1600); round++) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-        abut_mesh *box = NULL;
+        AUTO(mesh) box = NULL;
         shape.segments = 1;
         assert_ok(abut_shape_create(NULL, &shape, &box));
         uint32_t indices[40][3], count = 0;
@@ -295,7 +294,6 @@ TEST(any_mesh_agrees) {
             count += change || round % 4 > 1 || t > 10;
         }
         abut_mesh *mesh = test_mesh(NULL, positions, vertices, indices, count);
-        abut_mesh_destroy(box);
         seen[check_agreement(mesh)]++;
     }
     assert_true(seen[0] > 20 && seen[1] > 20 && seen[2] > 20);

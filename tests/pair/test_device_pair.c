@@ -49,6 +49,15 @@ typedef struct two_bodies {
     abut_bvh *a, *b, *there_a, *there_b;
 } two_bodies;
 
+static void destroy_two(two_bodies *two) {
+    abut_bvh_destroy(two->there_a);
+    abut_bvh_destroy(two->there_b);
+    abut_bvh_destroy(two->a);
+    abut_bvh_destroy(two->b);
+}
+/* Bodies that end with their scope. */
+#define AUTO_TWO __attribute__((cleanup(destroy_two))) two_bodies
+
 /* Poses of b relative to a, on the CPU. */
 static abut_pair_poses poses_of(const two_bodies *two, const abut_pose *list, size_t count) {
     abut_pair_poses poses = abut_pair_poses_default();
@@ -147,16 +156,9 @@ static two_bodies build_two(abut_mesh *mesh_a, abut_mesh *mesh_b) {
     return two;
 }
 
-static void destroy_two(two_bodies *two) {
-    abut_bvh_destroy(two->there_a);
-    abut_bvh_destroy(two->there_b);
-    abut_bvh_destroy(two->a);
-    abut_bvh_destroy(two->b);
-}
-
 static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uint64_t seed) {
     double size = largest_extent(mesh_a);
-    two_bodies two = make_two(mesh_a, mesh_b);
+    AUTO_TWO two = make_two(mesh_a, mesh_b);
     count = test_rounds(count);
     AUTO_FREE abut_pose *list_a = make_poses(count, size, seed),
                         *list_b = make_poses(count, size, seed + 1);
@@ -176,7 +178,6 @@ static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uin
         check_within(&two, &poses, margins[round], &options);
     }
     check_within(&two, &poses, INFINITY, NULL);
-    destroy_two(&two);
 }
 
 TEST(shapes) {
@@ -200,7 +201,7 @@ TEST(witnesses_of_built_trees) {
     for (uint32_t i = 0; i < 3; i++) {
         const double size = largest_extent(meshes[i][0]);
         AUTO(mesh) moved = make_moved(abut_mesh_retain(meshes[i][0]), 1.25, vec(0.1, 0, 0));
-        two_bodies two = build_two(meshes[i][0], meshes[i][1]);
+        AUTO_TWO two = build_two(meshes[i][0], meshes[i][1]);
         AUTO_FREE abut_pose *list = make_poses(count, 0.5 * size, 40 + i);
         abut_pair_poses poses = poses_of(&two, list, count);
         for (int round = 0; round < 2; round++) {
@@ -223,7 +224,6 @@ TEST(witnesses_of_built_trees) {
             assert_ok(abut_bvh_set_mesh(two.a, moved));
             assert_ok(abut_bvh_set_mesh(two.there_a, moved));
         }
-        destroy_two(&two);
     }
 }
 
@@ -246,7 +246,7 @@ TEST(single_questions_of_built_trees) {
     enum { COUNT = 24 };
     abut_mesh *small =
         make_moved(make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6), 0.2, vec(0, 0, -0.1));
-    two_bodies two = build_two(make_shape(NULL, ABUT_SHAPE_TORUS, 20), small);
+    AUTO_TWO two = build_two(make_shape(NULL, ABUT_SHAPE_TORUS, 20), small);
     AUTO_FREE abut_pose *list = make_poses(COUNT, 0.4, 3);
     uint32_t touching = 0;
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -284,7 +284,6 @@ TEST(single_questions_of_built_trees) {
         touching += found[0].patches.count > 0;
     }
     assert_true(touching > COUNT / 4);
-    destroy_two(&two);
 }
 
 /* More pairs at one distance than the device has room for: the tips of two cones of 40 triangles
@@ -300,13 +299,12 @@ TEST(crowds) {
                                   make_shape(NULL, ABUT_SHAPE_BOX, 6),
                                   make_kind(NULL, SOUP_EQUAL, 100, 1)};
     for (int i = 0; i < 3; i++) {
-        two_bodies two = make_two(abut_mesh_retain(meshes[i]), meshes[i]);
+        AUTO_TWO two = make_two(abut_mesh_retain(meshes[i]), meshes[i]);
         abut_pair_poses poses = poses_of(&two, list, 4);
         double distance = check_distance(&two, &poses, NULL);
         assert_true(distance > 0.1);
         check_within(&two, &poses, distance, NULL);
         check_within(&two, &poses, nextafter(distance, 0), NULL);
-        destroy_two(&two);
     }
 }
 
@@ -314,7 +312,7 @@ TEST(crowds) {
  * says what the CPU says, whichever pair is the lowest. */
 TEST(within_of_ties) {
     test_random random = {6};
-    two_bodies two =
+    AUTO_TWO two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 6), make_shape(NULL, ABUT_SHAPE_BOX, 7));
     for (int i = 0; i < 6; i++) {
         abut_pose at[2] = {any_pose(&random, 0.3), {{0, 0, 0, 0}, {0, 0, 0}}};
@@ -333,7 +331,6 @@ TEST(within_of_ties) {
             distance = nextafter(distance, 0);
         }
     }
-    destroy_two(&two);
 }
 
 /* A ball in a ball and in the shell of one, and a mesh on itself. */
@@ -349,7 +346,7 @@ TEST(nested) {
         abut_mesh *other =
             i ? abut_mesh_retain(ball)
               : make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), 0.3, vec(0, 0, 0));
-        two_bodies two = make_two(ball, other);
+        AUTO_TWO two = make_two(ball, other);
         abut_pair_options options = abut_pair_options_default();
         abut_pair_poses poses = abut_pair_poses_default();
         poses.count = 5;
@@ -364,7 +361,6 @@ TEST(nested) {
             check_distance(&ordered, &poses, &options);
             check_within(&ordered, &poses, 0.1, &options);
         }
-        destroy_two(&two);
     }
 }
 
@@ -405,7 +401,7 @@ static abut_status run_query(int question, const abut_pair_poses *poses, answers
 }
 
 TEST(failing_device) {
-    two_bodies two =
+    AUTO_TWO two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
     AUTO_FREE abut_pose *list = make_poses(ASKED, 1, 3);
     answers got;
@@ -424,7 +420,6 @@ TEST(failing_device) {
         }
         assert_true(n > (question ? 14 : 8));
     }
-    destroy_two(&two);
 }
 
 /* More poses than are searched at once; and given up after the first of them, while the next are
@@ -439,7 +434,7 @@ TEST(parts) {
     enum { MANY = 4096 + 99 };
     bool on = true;
     AUTO(context) context = test_watched(goes_on, &on);
-    two_bodies two =
+    AUTO_TWO two =
         make_two(make_shape(context, ABUT_SHAPE_BOX, 1), make_shape(context, ABUT_SHAPE_BOX, 1));
     AUTO_FREE abut_pose *list = make_poses(MANY, 2, 8);
     AUTO_FREE abut_pair_relation *got = calloc(MANY, sizeof *got);
@@ -452,11 +447,10 @@ TEST(parts) {
     on = true;
     poses.count = ASKED;
     check_distance(&two, &poses, NULL);
-    destroy_two(&two);
 }
 
 TEST(wrong_arguments) {
-    two_bodies two =
+    AUTO_TWO two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
     AUTO_FREE abut_pose *list = make_poses(ASKED, 1, 3);
     answers got, kept;
@@ -486,7 +480,6 @@ TEST(wrong_arguments) {
     poses.count = 1;
     assert_refused("margin is nan", abut_pair_within_batch(&poses, NAN, NULL, got.within, NULL));
     assert_refused("margin is -1", abut_pair_within_batch(&poses, -1, NULL, got.within, NULL));
-    destroy_two(&two);
 }
 
 static abut_status make_and_ask(abut_context *context, void *data) {

@@ -203,12 +203,11 @@ TEST(boxes_follow) {
     group.configuration_count = 1;
     assert_ok(abut_pair_group_any(&group, &any, NULL));
     assert_false(any);
-    abut_mesh *large = NULL;
+    AUTO(mesh) large = NULL;
     assert_ok(abut_mesh_transform(abut_bvh_mesh(ball), 10, at[0], &large));
     assert_ok(abut_bvh_set_mesh(ball, large));
     assert_ok(abut_pair_group_any(&group, &any, NULL));
     assert_true(any);
-    abut_mesh_destroy(large);
     /* two boxes with a common face: coordinates of 1e9 are rotated back to the origin */
     abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1), *away = NULL;
     abut_pose shift = {{0, 0, 0, 0}, {1e9, 0, 0}};

@@ -476,9 +476,9 @@ TEST(odd_meshes) {
     abut_bvh *inward = hierarchy(make_flipped(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4)));
     abut_bvh *soup =
         hierarchy(make_flipped(make_flipped(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4))));
-    abut_mesh *whole = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4);
+    AUTO(mesh) whole = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4);
     uint32_t count = abut_mesh_triangle_count(whole);
-    abut_vec3 *corners = malloc(3 * ((size_t)count + 3) * sizeof *corners);
+    AUTO_FREE abut_vec3 *corners = malloc(3 * ((size_t)count + 3) * sizeof *corners);
     assert_non_null(corners);
     for (uint32_t i = 0; i < count; i++) {
         abut_triangle t = triangle_of(whole, i);
@@ -493,8 +493,6 @@ TEST(odd_meshes) {
     abut_bvh *needle = hierarchy(make_soup(NULL, corners, count + 3));
     abut_bvh *twice = hierarchy(make_joined(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4),
                                             make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4)));
-    free(corners);
-    abut_mesh_destroy(whole);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         abut_collider a = abut_collider_from_bvh(torus, random_pose(&random, 0.4)),
                       b = abut_collider_from_bvh(ball, random_pose(&random, 0.4));

@@ -331,12 +331,11 @@ TEST(containment) {
     abut_mesh *large = make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 8), 8, vec(0, 0, 0));
     abut_mesh *wall = NULL, *hollow = NULL, *two = NULL, *far = NULL;
     assert_ok(abut_mesh_transform(large, -0.5, still, &wall)); /* mirrored: faces inwards? */
-    abut_topology *topology = NULL;
+    AUTO(topology) topology = NULL;
     abut_mesh *both[2] = {large, wall}, *joined = NULL;
     assert_ok(abut_mesh_join(both, 2, &joined));
     assert_ok(abut_topology_create(joined, &topology));
     assert_ok(abut_mesh_orient(topology, &hollow, NULL));
-    abut_topology_destroy(topology);
     abut_mesh_destroy(joined);
     assert_ok(abut_mesh_transform(small, 1, (abut_pose){{0, 0, 0, 0}, {40, 0, 0}}, &far));
     both[0] = far;

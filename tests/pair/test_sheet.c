@@ -213,27 +213,24 @@ static void check_all(abut_mesh *outer, const levels *wanted) {
 /* The walls are 1.7 from a robot in the middle of a scanned room. */
 TEST(robot_in_an_open_room_is_apart) {
     const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "Mesh a is a sheet", 1.7};
-    abut_mesh *mesh = room(false);
+    AUTO(mesh) mesh = room(false);
     assert_near(hole_share(mesh), 16 * 16 / (16 * atan(1)) / 80, 1e-12);
-    abut_mesh_destroy(mesh);
     check_all(room(false), &wanted);
     check_all(room(true), &wanted);
 }
 
 TEST(small_hole_leaves_an_inside) {
     const levels wanted = {ABUT_PAIR_B_INSIDE, ABUT_RELIABILITY_LIMITED, "Mesh a is not closed", 0};
-    abut_mesh *mesh = box_with_hole(false);
+    AUTO(mesh) mesh = box_with_hole(false);
     assert_true(hole_share(mesh) < 0.01);
-    abut_mesh_destroy(mesh);
     check_all(box_with_hole(false), &wanted);
     check_all(box_with_hole(true), &wanted); /* also if no vertex is shared */
 }
 
 TEST(robot_in_a_car_is_apart) {
     const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "Mesh a is a sheet", 1.65};
-    abut_mesh *mesh = car();
+    AUTO(mesh) mesh = car();
     assert_true(hole_share(mesh) > 0.3);
-    abut_mesh_destroy(mesh);
     check_all(car(), &wanted);
 }
 
@@ -287,7 +284,7 @@ TEST(turned_triangles_are_no_holes) {
     AUTO(bvh) ball = create_bvh(ball_mesh);
     for (int i = 0; i < 2; i++) {
         const uint32_t count = abut_mesh_triangle_count(meshes[i]);
-        uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+        AUTO_FREE uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
         memcpy(indices, abut_mesh_indices(meshes[i]), 3 * (size_t)count * sizeof *indices);
         for (uint32_t t = 0; t < count; t += 5) {
             const uint32_t kept = indices[3 * t];
@@ -296,7 +293,6 @@ TEST(turned_triangles_are_no_holes) {
         }
         abut_mesh *turned = test_mesh(NULL, abut_mesh_local_positions(meshes[i]),
                                       abut_mesh_vertex_count(meshes[i]), indices, count);
-        free(indices);
         assert_near(hole_share(meshes[i]), hole_share(turned), 1e-12);
         AUTO(bvh) bvh = create_bvh(turned);
         const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
@@ -358,13 +354,12 @@ TEST(refit_measures_holes_again) {
     const uint32_t count = abut_mesh_vertex_count(small);
     AUTO_FREE abut_vec3 *moved = malloc(count * sizeof *moved);
     uint32_t boundary[3] = {0, 0, 0}, used = 0;
-    abut_topology *topology = NULL;
+    AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(small, &topology));
     const abut_topology_arrays view = get_topology_arrays(topology);
     assert_int_equal(1, view.loop_count);
     for (uint32_t i = view.loop_begin[0]; i < view.loop_begin[1] && used < 3; i++)
         boundary[used++] = view.loop_vertices[i];
-    abut_topology_destroy(topology);
     memcpy(moved, abut_mesh_local_positions(small), count * sizeof *moved);
     for (uint32_t i = 0; i < 3; i++) /* far from each other, around the body */
         moved[boundary[i]] = vec(9 * cos(2.1 * i), 9 * sin(2.1 * i), 9);

@@ -47,6 +47,7 @@ static void close_scene(scene *s) {
     free(s->all);
     free(s->seen);
 }
+#define AUTO_SCENE __attribute__((cleanup(close_scene))) scene
 
 /* Sets of all triangles with a vertex, or with both ends of an edge. */
 static unsigned sets_around(const abut_mesh *mesh, const unsigned char *sets,
@@ -136,12 +137,11 @@ static void follow(scene *s, test_random *random, uint32_t steps, double size, d
 static void follow_shape(abut_mesh *mesh, uint64_t seed, double size, double separation,
                          uint32_t sums[3]) {
     test_random random = {seed};
-    scene s = open_scene(mesh);
+    AUTO_SCENE s = open_scene(mesh);
     follow(&s, &random, test_rounds(6) < 3 ? 3 : test_rounds(6), size, separation);
     sums[0] += s.lists;
     sums[1] += s.shorter;
     sums[2] += s.empty;
-    close_scene(&s);
 }
 
 TEST(test_lists) {
@@ -159,7 +159,7 @@ TEST(test_groove) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 8);
     const uint32_t count = abut_mesh_vertex_count(mesh);
     AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-    scene s = open_scene(mesh);
+    AUTO_SCENE s = open_scene(mesh);
     for (uint32_t i = 0; i < count; i++) { /* star-shaped about the origin: all is in V+ */
         const vec3 p = start[i];
         start[i] = v3_scale(p, p.z > 0 ? 1 - 0.8 * exp(-160 * p.x * p.x) : 1);
@@ -187,7 +187,6 @@ TEST(test_groove) {
         assert_int_equal(ABUT_SELF_COMPLETE, result.scheme);
         assert_true(impacts.count > 0 && result.hit);
     }
-    close_scene(&s);
 }
 
 /* A simple response ends with a mesh that does not intersect itself. */
@@ -195,7 +194,7 @@ TEST(test_response) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 6);
     const uint32_t count = abut_mesh_vertex_count(mesh);
     AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-    scene s = open_scene(mesh);
+    AUTO_SCENE s = open_scene(mesh);
     uint32_t rounds = 0;
     for (uint32_t i = 0; i < count; i++)
         end[i].z -= 2.6 * exp(-6 * (end[i].x * end[i].x + end[i].y * end[i].y)) * (end[i].z > 0);
@@ -215,7 +214,6 @@ TEST(test_response) {
     assert_true(rounds > 1);
     assert_int_equal(0, impacts.count);
     assert_true(brute_find(mesh, start, end, 1e-10).time > 1);
-    close_scene(&s);
 }
 
 /* Too little capacity: the count is returned, and the same step can be made again. */
@@ -223,7 +221,7 @@ TEST(test_room) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 5);
     const uint32_t count = abut_mesh_vertex_count(mesh);
     AUTO_FREE abut_vec3 *end = positions_of(mesh);
-    scene s = open_scene(mesh);
+    AUTO_SCENE s = open_scene(mesh);
     for (uint32_t i = 0; i < count; i++)
         end[i].z = end[i].z > 0.4 ? -1.4 * end[i].z : end[i].z;
     for (uint32_t k = 0; k < s.view_count; k++) {
@@ -242,7 +240,6 @@ TEST(test_room) {
         assert_int_equal(enough.count, some.count);
         assert_int_equal(enough.count, none.count);
     }
-    close_scene(&s);
 }
 
 TEST(test_refused) {

@@ -542,7 +542,7 @@ TEST(refusals) {
 TEST(extremes) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     assert_false(find_one(mesh, NULL, end, NULL).hit);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_add(start[i], v3(1e20, -1e20, 3e19));
@@ -556,8 +556,6 @@ TEST(extremes) {
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_scale(start[i], -1);
     assert_true(find_one(mesh, NULL, end, NULL).hit);
-    free(start);
-    free(end);
     abut_mesh_destroy(mesh);
     const abut_vec3 p[3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     const uint32_t one[3] = {0, 1, 2};

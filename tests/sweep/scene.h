@@ -28,6 +28,9 @@ static inline void scene_free(scene *s) {
     free(s->end);
 }
 
+/* A scene that ends with its scope. */
+#define AUTO_SCENE __attribute__((cleanup(scene_free))) scene
+
 /* Adds a mesh of positions and triangles. */
 static inline void scene_add(scene *s, abut_context *context, const vec3 *positions,
                              uint32_t vertex_count, const uint32_t *indices,

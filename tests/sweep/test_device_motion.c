@@ -34,7 +34,7 @@ TEST(random_motions_agree_with_every_pair) {
     test_random random = {61};
     AUTO(context) serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(32); round++) {
-        scene s = random_scene(serial, &random, round);
+        AUTO_SCENE s = random_scene(serial, &random, round);
         referee r;
         scene_judge(&s, &r);
         AUTO(sweep) motion = begin(&s);
@@ -46,7 +46,6 @@ TEST(random_motions_agree_with_every_pair) {
             scene_check(&s, motion, &r);
         }
         free(r.impacts);
-        scene_free(&s);
     }
 }
 
@@ -70,7 +69,7 @@ static void same_as_the_cpu(const scene *s, abut_sweep *there, abut_sweep *here)
 TEST(steps_agree_with_the_cpu) {
     test_random random = {62};
     for (int k = 0; k < 3; k++) {
-        scene s = shapes(NULL, k == 0 ? 2 : 1);
+        AUTO_SCENE s = shapes(NULL, k == 0 ? 2 : 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
         s.options.skip_self = k == 2;
         AUTO(sweep) there = begin(&s), *here = begin_here(&s);
@@ -88,7 +87,6 @@ TEST(steps_agree_with_the_cpu) {
                 abut_sweep_set_positions(here, abut_array_host(NULL), abut_array_host(s.end)));
             same_as_the_cpu(&s, there, here);
         }
-        scene_free(&s);
     }
 }
 
@@ -104,7 +102,7 @@ static abut_buffer *upload(const vec3 *positions, uint32_t count) {
 /* From step to step, some through the host: the same answers as without a device, bit for bit. */
 TEST(steps_on_the_device_agree) {
     test_random random = {64};
-    scene s = shapes(NULL, 1);
+    AUTO_SCENE s = shapes(NULL, 1);
     AUTO(sweep) there, *here;
     abut_buffer *buffers[2];
     s.options.device = device;
@@ -153,12 +151,11 @@ TEST(steps_on_the_device_agree) {
     }
     for (int k = 0; k < 2; k++)
         abut_buffer_destroy(buffers[k]);
-    scene_free(&s);
 }
 
 /* What is refused changes nothing: the same search gives the same answer afterwards. */
 TEST(refused_on_the_device) {
-    scene s = shapes(NULL, 1);
+    AUTO_SCENE s = shapes(NULL, 1);
     AUTO(sweep) there = begin(&s), *here;
     AUTO_FREE abut_impact *before, *after;
     const uint32_t last = s.vertex_count - 1;
@@ -219,12 +216,11 @@ TEST(refused_on_the_device) {
     assert_memory_equal(before, after, count * sizeof *before);
     abut_buffer_destroy(good);
     abut_buffer_destroy(small);
-    scene_free(&s);
 }
 
 /* Candidates that are too many for the memory of the device are made in parts. */
 TEST(parts_agree_with_the_cpu) {
-    scene s = shapes(NULL, 1);
+    AUTO_SCENE s = shapes(NULL, 1);
     AUTO(sweep) there = begin(&s), *here = begin_here(&s);
     there->on_device->tried.limit = 1024;
     same_as_the_cpu(&s, there, here);
@@ -249,12 +245,11 @@ TEST(parts_agree_with_the_cpu) {
     assert_fails(ABUT_ERROR_LIMIT, "pairs of blocks of 32 features; the limit is 2",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     assert_int_equal(5, found.count);
-    scene_free(&s);
 }
 
 /* The same every time, also with lists that are too small. */
 TEST(any_is_the_same_every_time) {
-    scene s = shapes(NULL, 1);
+    AUTO_SCENE s = shapes(NULL, 1);
     AUTO(sweep) motion = begin(&s);
     AUTO_FREE abut_impact *first;
     size_t count = find_impacts(&s, motion, ABUT_SWEEP_ANY, &first, NULL);
@@ -266,11 +261,10 @@ TEST(any_is_the_same_every_time) {
         assert_int_equal(1, find_impacts(&s, motion, ABUT_SWEEP_ANY, &again, NULL));
         assert_memory_equal(first, again, sizeof *first);
     }
-    scene_free(&s);
 }
 
 TEST(identical_triangles_are_counted) {
-    scene s = identical_triangles(NULL, 64);
+    AUTO_SCENE s = identical_triangles(NULL, 64);
     AUTO(sweep) motion = begin(&s);
     check_identical(motion, 64, "30240 impacts");
     abut_impact impacts[1];
@@ -283,13 +277,12 @@ TEST(identical_triangles_are_counted) {
         assert_true(impacts[0].element[0] == 0 && impacts[0].element[1] == 1);
         look_twice(motion);
     }
-    scene_free(&s);
 }
 
 /* Sweeps of more steps than all rounds have, and of fewer than one has. */
 TEST(steps_are_counted_as_on_the_cpu) {
     static const uint32_t steps[] = {1, 3, 7, 100};
-    scene s = shapes(NULL, 1);
+    AUTO_SCENE s = shapes(NULL, 1);
     AUTO(sweep) there = begin(&s), *here = begin_here(&s);
     for (int k = 0; k < 4; k++) {
         s.sweep.steps = steps[k];
@@ -297,7 +290,6 @@ TEST(steps_are_counted_as_on_the_cpu) {
         there->on_device->round_steps[1] = 2 + k;
         same_as_the_cpu(&s, there, here);
     }
-    scene_free(&s);
 }
 
 /* ---- failures ---- */
@@ -356,22 +348,20 @@ static abut_status live_a_little(abut_context *context, void *data) {
 }
 
 TEST(every_call_of_the_device) {
-    scene s = two_soups(63);
+    AUTO_SCENE s = two_soups(63);
     s.options.device = device;
     /* Every argument of a kernel is a call: of those of the searches one in 29 is tried. */
     test_every_device_call(live_a_little, &s, 100, 29);
-    scene_free(&s);
 }
 
 TEST(every_allocation) {
-    scene s = two_soups(63);
+    AUTO_SCENE s = two_soups(63);
     s.options.device = device;
     assert_true(test_every_allocation(live_a_little, &s) > 12);
-    scene_free(&s);
 }
 
 TEST(other_devices_are_refused) {
-    scene s = two_soups(63);
+    AUTO_SCENE s = two_soups(63);
     s.options.device = device;
     abut_sweep *motion = NULL;
     device->info.has_doubles = false;
@@ -383,7 +373,6 @@ TEST(other_devices_are_refused) {
     assert_fails(ABUT_ERROR_DEVICE, "round", abut_sweep_create(s.meshes, 1, &s.options, &motion));
     device->info.same_bits = same;
     assert_null(motion);
-    scene_free(&s);
 }
 
 static int set_up(void **state) {

@@ -18,19 +18,17 @@ TEST(random_motions_agree_with_every_pair) {
     test_random random = {51};
     AUTO(context) serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
-        scene s = random_scene(serial, &random, round);
+        AUTO_SCENE s = random_scene(serial, &random, round);
         check_scene(&s);
-        scene_free(&s);
     }
 }
 
 TEST(shapes_agree_with_every_pair) {
     for (int k = 0; k < 3; k++) {
-        scene s = shapes(NULL, 1);
+        AUTO_SCENE s = shapes(NULL, 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
         s.options.skip_self = k == 2;
         check_scene(&s);
-        scene_free(&s);
     }
 }
 
@@ -40,8 +38,8 @@ TEST(points_and_segments_are_legal) {
     const vec3 above[3] = {{1, 1, 1}, {3, 1, 1}, {9, 9, 9}};
     const uint32_t two[6] = {0, 1, 2, 1, 3, 2}, point[3] = {0, 0, 0}, segment[3] = {0, 1, 0};
     for (int k = 0; k < 3; k++) {
-        scene s = {.options = abut_sweep_options_default(),
-                   .sweep = abut_sweep_find_options_default()};
+        AUTO_SCENE s = {.options = abut_sweep_options_default(),
+                        .sweep = abut_sweep_find_options_default()};
         scene_add(&s, NULL, above, 3, k == 1 ? segment : point, 1); /* its last vertex is unused */
         if (k < 2)
             scene_add(&s, NULL, square, 4, two, 2);
@@ -55,7 +53,6 @@ TEST(points_and_segments_are_legal) {
         assert_int_equal(k < 2, found.count);
         if (k < 2)
             assert_true(fabs(first.time - 1.0 / 3) < 1e-6 && fabs(first.point.z) < 1e-6);
-        scene_free(&s);
     }
 }
 
@@ -65,8 +62,8 @@ TEST(earliest_is_the_first_of_all) {
     test_random random = {54};
     uint32_t late = 0, none = 0;
     for (uint32_t round = 0; round < test_rounds(24); round++) {
-        scene s = {.options = abut_sweep_options_default(),
-                   .sweep = abut_sweep_find_options_default()};
+        AUTO_SCENE s = {.options = abut_sweep_options_default(),
+                        .sweep = abut_sweep_find_options_default()};
         double far = test_random_real(&random, 2.5, 12), part = test_random_real(&random, 0.5, 1.5);
         s.sweep.separation = round % 4 == 1 ? 0.01 : 0;
         s.sweep.exact = round % 4 == 2;
@@ -87,7 +84,6 @@ TEST(earliest_is_the_first_of_all) {
             scene_same(&all.list[0], &first);
         none += !all.count;
         late += all.count && first.time > 0.3;
-        scene_free(&s);
         free(all.list);
     }
     assert_true(test_rounds(24) < 24 || (late > 4 && none > 1));
@@ -130,7 +126,7 @@ TEST_THREADS(threads_and_lanes_make_no_difference) {
 
 TEST(steps_follow_each_other) {
     test_random random = {52};
-    scene s = shapes(NULL, 1);
+    AUTO_SCENE s = shapes(NULL, 1);
     abut_sweep *motion = scene_motion(&s);
     for (uint32_t round = 0; round < 20; round++) { /* features are sorted twice */
         /* bodies that were among each other part: the order does not fit any more */
@@ -156,7 +152,6 @@ TEST(steps_follow_each_other) {
     assert_ok(abut_sweep_set_positions(motion, abut_array_host(NULL), abut_array_host(s.end)));
     assert_memory_equal(s.start, motion->start, s.vertex_count * sizeof *s.start);
     abut_sweep_destroy(motion);
-    scene_free(&s);
 }
 
 /* ---- too many to keep ---- */
@@ -196,7 +191,7 @@ TEST(crowds_can_be_cancelled) {
     options.thread_count = 2;
     AUTO(context) context;
     assert_ok(abut_context_create(&options, &context));
-    scene s = identical_triangles(context, 2000); /* would take a minute */
+    AUTO_SCENE s = identical_triangles(context, 2000); /* would take a minute */
     AUTO(sweep) motion = scene_motion(&s);
     abut_impact impact = {.time = 77};
     abut_impact_list found = {.list = &impact, .capacity = 1, .count = 5};
@@ -205,7 +200,6 @@ TEST(crowds_can_be_cancelled) {
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
     assert_int_equal(2, p.calls);
     assert_true(impact.time == 77 && found.count == 5 && counts.vertex_face == 6);
-    scene_free(&s);
 }
 
 /* ---- refused ---- */
@@ -225,9 +219,8 @@ static abut_status all_of_it(abut_context *context, void *data) {
 }
 
 TEST(memory_that_runs_out_is_told) {
-    scene s = two_soups(53);
+    AUTO_SCENE s = two_soups(53);
     assert_true(test_every_allocation(all_of_it, &s) > 30);
-    scene_free(&s);
 }
 
 TEST(bad_meshes_are_refused) {
@@ -251,7 +244,7 @@ TEST(bad_meshes_are_refused) {
 }
 
 TEST(bad_steps_are_refused) {
-    scene s = identical_triangles(NULL, 2);
+    AUTO_SCENE s = identical_triangles(NULL, 2);
     AUTO(sweep) motion;
     abut_impact_list found = {.count = 3};
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
@@ -272,11 +265,10 @@ TEST(bad_steps_are_refused) {
     }
     assert_false(motion->place.stepped);
     assert_ok(abut_sweep_set_positions(motion, abut_array_host(s.start), abut_array_host(s.end)));
-    scene_free(&s);
 }
 
 TEST(bad_searches_are_refused) {
-    scene s = identical_triangles(NULL, 2);
+    AUTO_SCENE s = identical_triangles(NULL, 2);
     AUTO(sweep) motion = scene_motion(&s);
     abut_impact_list found = {.capacity = 1, .count = 3};
     assert_refused("capacity is 1", abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
@@ -300,5 +292,4 @@ TEST(bad_searches_are_refused) {
     s.sweep.separation = 1e30;
     assert_fails(ABUT_ERROR_BUFFER, "15 impacts",
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, &s.sweep, &found, NULL));
-    scene_free(&s);
 }

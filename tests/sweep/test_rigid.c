@@ -300,13 +300,12 @@ TEST(cancelled) {
     abuti_progress_interval = 0;
     AUTO(context) context = test_watched(stop_pairs, &left);
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-    abut_mesh *mesh;
+    AUTO(mesh) mesh;
     AUTO(bvh) cube;
     shape.extent = v3(1, 1, 1);
     shape.segments = 10;
     assert_ok(abut_shape_create(context, &shape, &mesh));
     assert_ok(abut_bvh_create(mesh, NULL, &cube));
-    abut_mesh_destroy(mesh);
     test_motion_path slides = {shifted(0.01, 0, 1.001), shifted(-0.5, 0.3, 0.999)};
     abut_sweep_rigid_result touch = {.time = 77};
     assert_ok(test_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));

@@ -10,6 +10,12 @@
 
 /* ---- validation ---- */
 
+#ifdef __GNUC__
+#define CHECK_INLINE static inline __attribute__((always_inline))
+#else
+#define CHECK_INLINE static inline
+#endif
+
 /* An argument that must not be null, and the points that it consists of, which must be finite and
  * in range. */
 typedef struct argument {
@@ -18,28 +24,28 @@ typedef struct argument {
     int point_count;
 } argument;
 
-static abut_status check_points(const char *function, const argument *of) {
-    for (int i = 0; i < of->point_count; i++) {
-        const abut_vec3 p = ((const abut_vec3 *)of->pointer)[i];
-        if (abuti_is_position(p))
-            continue;
-        char position[16] = "";
-        if (of->point_count > 1)
-            snprintf(position, sizeof position, "[%d]", i);
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %s%s is (%g, %g, %g); coordinates must be finite and at most %g in "
-                          "magnitude",
-                          function, of->name, position, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
-    }
-    return ABUT_OK;
+static abut_status fail_position(const char *function, const argument *of, int which) {
+    const abut_vec3 p = ((const abut_vec3 *)of->pointer)[which];
+    char position[16] = "";
+    if (of->point_count > 1)
+        snprintf(position, sizeof position, "[%d]", which);
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %s%s is (%g, %g, %g); coordinates must be finite and at most %g in "
+                      "magnitude",
+                      function, of->name, position, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
 }
 
-static abut_status check_arguments(const char *function, const argument *list, size_t count) {
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < count && !status; i++)
-        status =
-            list[i].pointer ? check_points(function, &list[i]) : abuti_null(function, list[i].name);
-    return status;
+/* Inlined, so that loops over the literals of CHECK() are unrolled: otherwise the shortest
+ * functions take 1.2 to 1.4 times as long. */
+CHECK_INLINE abut_status check_arguments(const char *function, const argument *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!list[i].pointer)
+            return abuti_null(function, list[i].name);
+        for (int k = 0; k < list[i].point_count; k++)
+            if (!abuti_is_position(((const abut_vec3 *)list[i].pointer)[k]))
+                return fail_position(function, &list[i], k);
+    }
+    return ABUT_OK;
 }
 
 /* CHECK({"segment", segment, 2}, {"closest", closest, 0}) */
@@ -152,11 +158,11 @@ abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle
 abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle,
                                         bool *intersects) {
     abut_status status = check_box(__func__, box);
-    if (!status)
-        status = CHECK({"triangle", triangle, 3}, {"intersects", intersects, 0});
-    if (!status)
-        *intersects = box_triangle_intersect(*box, *triangle);
-    return status;
+    if (status || (status = CHECK({"triangle", triangle, 3}, {"intersects", intersects, 0})))
+        return status;
+    const abut_box own = *box; /* a copy, which `intersects` cannot alias */
+    *intersects = box_triangle_intersect(own, *triangle);
+    return ABUT_OK;
 }
 
 /* ---- solids ---- */

@@ -75,6 +75,17 @@ static inline number length_sq(rational3 a) {
     return dot(a, a);
 }
 
+/* The square root, rounded. */
+static inline double root_of(number sq) {
+    mpf_t root;
+    mpf_init2(root, 256);
+    mpf_set_q(root, sq);
+    mpf_sqrt(root, root);
+    double value = mpf_get_d(root);
+    mpf_clear(root);
+    return value;
+}
+
 /* ---- squared distances ---- */
 
 static inline number point_segment_sq(rational3 p, rational3 a, rational3 b) {

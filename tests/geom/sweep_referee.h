@@ -204,52 +204,60 @@ static inline poly poly_squarefree(poly p) {
     return poly_primitive(q);
 }
 
-/* ---- places: times that are numbers or roots ---- */
+/* ---- instants ---- */
 
-enum { MOST_CONDITIONS = 32 };
-typedef enum place { AT_START, AT_END, AT_ROOT } place;
+/* The time m / 2^k, or the only root of f between there and (m + 1) / 2^k, where f changes its
+ * sign. f is parametrised over this interval. */
+typedef struct instant {
+    int is_root;
+    poly f;
+    mpz_ptr m;
+    unsigned k;
+} instant;
 
-/* A copy in one of four places of its own. */
-static inline poly kept_poly(poly p, int which) {
-    static mpz_t kept[4][TERMS];
-    static int ready;
-    for (; ready < 4 * TERMS; ready++)
-        mpz_init(kept[ready / TERMS][ready % TERMS]);
-    for (int i = 0; i < p.terms; i++) {
-        mpz_set(kept[which][i], p.c[i]);
-        p.c[i] = kept[which][i];
-    }
-    return p;
+static inline mpz_ptr integer_of_ui(unsigned long x) {
+    mpz_ptr r = integer_new();
+    mpz_set_ui(r, x);
+    return r;
 }
 
-/* The sign of a polynomial at a place; a root is the only one of f in (0, 1), where f
- * changes its sign. */
-static inline int sign_at(place where, poly f, poly p) {
-    if (where == AT_START)
-        return sign_at_0(p);
-    if (where == AT_END)
-        return sign_at_1(p);
-    if (!p.terms)
-        return 0;
-    const int used = integers_used;
-    for (int round = 0;; round++) {
-        if (sign_at_0(p) && sign_at_0(p) == sign_at_1(p) && variations(p) == 0)
-            return sign_at_0(p);
-        if (round == 6) { /* perhaps it is zero */
-            poly common = poly_common(f, p);
-            if (common.terms > 1 && sign_at_0(common) * sign_at_1(common) < 0)
-                return 0;
-        }
-        poly left = poly_half(f, 0);
-        int middle = sign_at_1(left);
-        if (middle == 0) {
-            return sign_at_1(poly_half(p, 0));
-        }
-        int right = middle == sign_at_0(f);
-        f = kept_poly(right ? poly_half(f, 1) : left, round & 1);
-        p = kept_poly(poly_half(p, right), 2 + (round & 1));
-        integers_used = used;
+/* p over the interval of an instant, times a power of two. */
+static inline poly poly_over(poly p, const instant *where) {
+    poly r = {.terms = p.terms};
+    for (int i = 0; i < p.terms; i++) {
+        r.c[i] = integer_new();
+        mpz_mul_2exp(r.c[i], p.c[i], (mp_bitcnt_t)(p.terms - 1 - i) * where->k);
     }
+    for (int i = 0; i + 1 < r.terms; i++)
+        for (int j = r.terms - 2; j >= i; j--)
+            mpz_addmul(r.c[j], r.c[j + 1], where->m);
+    return r;
+}
+
+/* The sign of a polynomial at an instant. */
+static inline int sign_at(const instant *where, poly p) {
+    const int used = integers_used;
+    poly f = where->f;
+    int sign = 2;
+    p = poly_over(p, where);
+    if (!where->is_root || !p.terms)
+        sign = sign_at_0(p);
+    for (int round = 0; sign == 2; round++) {
+        poly left = poly_half(f, 0), common = {0};
+        int middle = sign_at_1(left), right = middle == sign_at_0(f);
+        if (round == 6) /* perhaps it is zero */
+            common = poly_common(f, p);
+        if (sign_at_0(p) && sign_at_0(p) == sign_at_1(p) && variations(p) == 0)
+            sign = sign_at_0(p);
+        else if (common.terms > 1 && sign_at_0(common) * sign_at_1(common) < 0)
+            sign = 0;
+        else if (middle == 0)
+            sign = sign_at_1(poly_half(p, 0));
+        f = right ? poly_half(f, 1) : left;
+        p = poly_half(p, right);
+    }
+    integers_used = used;
+    return sign;
 }
 
 typedef struct sweep_case {
@@ -258,158 +266,115 @@ typedef struct sweep_case {
     int open_end; /* leave out the end itself */
 } sweep_case;
 
-/* Whether something holds at a place: 0 no, 1 yes, 2 that is yet to be said with more conditions.
- */
-typedef int (*place_test)(place where, poly f, const poly *on);
+/* Whether something holds at an instant, of the vertex v[0] and the edge from v[1] to v[2] if v is
+ * not null. */
+typedef int (*instant_test)(const sweep_case *c, const instant *where, const int *v);
 
-/* Tries every root of f (no multiple one) in (0, 1). */
-static inline int any_root(poly f, poly *on, int count, place_test test) {
-    int changes = variations(f);
-    if (changes == 0)
-        return 0;
-    if (changes == 1 && sign_at_0(f) && sign_at_1(f))
-        return test(AT_ROOT, f, on);
+/* Tries every root of f (no multiple one) inside the interval of an instant. */
+static inline int any_root(const sweep_case *c, instant where, instant_test test, const int *v) {
+    int changes = variations(where.f), found = 0;
+    where.is_root = changes == 1 && sign_at_0(where.f) && sign_at_1(where.f);
+    if (changes == 0 || where.is_root)
+        return changes && test(c, &where, v);
     const int used = integers_used;
-    for (int right = 0; right < 2; right++) {
-        poly halves[MOST_CONDITIONS];
+    for (unsigned right = 0; right < 2 && !found; right++) {
         integers_used = used;
-        for (int i = 0; i < count; i++)
-            halves[i] = poly_half(on[i], right);
-        poly half = poly_half(f, right);
-        int found = right && sign_at_0(half) == 0 ? test(AT_START, half, halves) : 0;
-        if (!found)
-            found = any_root(half, halves, count, test);
-        if (found)
-            return found;
+        instant half = {.f = poly_half(where.f, (int)right), .m = integer_new(), .k = where.k + 1};
+        mpz_mul_2exp(half.m, where.m, 1);
+        mpz_add_ui(half.m, half.m, right);
+        found =
+            (right && sign_at_0(half.f) == 0 && test(c, &half, v)) || any_root(c, half, test, v);
     }
-    return 0;
+    return found;
 }
 /* The same for any f but zero, with the ends. */
-static inline int any_time(poly f, poly *on, int count, int open_end, place_test test) {
-    int found = sign_at_0(f) == 0 ? test(AT_START, f, on) : 0;
-    if (!found && !open_end && sign_at_1(f) == 0)
-        found = test(AT_END, f, on);
-    return found ? found : any_root(variations(f) > 1 ? poly_squarefree(f) : f, on, count, test);
+static inline int any_time(const sweep_case *c, poly f, instant_test test, const int *v) {
+    instant start = {.f = f, .m = integer_of_ui(0)}, end = {.f = f, .m = integer_of_ui(1)};
+    if ((sign_at_0(f) == 0 && test(c, &start, v)) ||
+        (!c->open_end && sign_at_1(f) == 0 && test(c, &end, v)))
+        return 1;
+    start.f = variations(f) > 1 ? poly_squarefree(f) : f;
+    return any_root(c, start, test, v);
 }
 
-static inline int is_any(place where, poly f, const poly *on) {
-    (void)where, (void)f, (void)on;
+/* ---- what touches ---- */
+
+/* A vertex and the ends of an edge that it may touch: of a vertex and a face, of two edges. */
+static const int pairs_of[2][4][3] = {{{0, 1, 2}, {0, 2, 3}, {0, 3, 1}},
+                                      {{2, 0, 1}, {3, 0, 1}, {0, 2, 3}, {1, 2, 3}}};
+enum { FACE_PAIRS = 3, EDGE_PAIRS = 4 };
+
+static inline poly poly3_axis(poly3 p, int axis) {
+    return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
+}
+/* The three areas of a vertex and an edge, and the product of the ways to both ends. */
+static inline poly3 areas_of(const sweep_case *c, const int *v, poly *product) {
+    poly3 to_a = poly3_minus(c->p[v[1]], c->p[v[0]]), to_b = poly3_minus(c->p[v[2]], c->p[v[0]]);
+    *product = poly3_dot(to_a, to_b);
+    return poly3_cross(to_a, to_b);
+}
+
+static inline int is_any(const sweep_case *c, const instant *where, const int *v) {
+    (void)c, (void)where, (void)v;
     return 1;
 }
 /* A point on a segment: three areas are zero, and the product of the ways to both ends is not
  * positive. */
-static inline int is_on_segment(place where, poly f, const poly *on) {
-    for (int k = 0; k < 3; k++)
-        if (sign_at(where, f, on[k]))
-            return 0;
-    return sign_at(where, f, on[3]) <= 0;
+static inline int is_on_segment(const sweep_case *c, const instant *where, const int *v) {
+    poly product;
+    poly3 area = areas_of(c, v, &product);
+    return !sign_at(where, area.x) && !sign_at(where, area.y) && !sign_at(where, area.z) &&
+           sign_at(where, product) <= 0;
 }
-static inline void segment_conditions(poly3 v, poly3 a, poly3 b, poly *on) {
-    poly3 to_a = poly3_minus(a, v), to_b = poly3_minus(b, v), area = poly3_cross(to_a, to_b);
-    on[0] = area.x;
-    on[1] = area.y;
-    on[2] = area.z;
-    on[3] = poly3_dot(to_a, to_b);
-}
-static inline int segment_touched(poly3 v, poly3 a, poly3 b, int open_end) {
-    poly on[4];
-    segment_conditions(v, a, b, on);
+static inline int segment_touched(const sweep_case *c, const int *v) {
+    poly product;
+    poly3 area = areas_of(c, v, &product);
     for (int k = 0; k < 3; k++)
-        if (on[k].terms)
-            return any_time(on[k], on, 4, open_end, is_on_segment);
-    if (sign_at_0(on[3]) <= 0 || (!open_end && sign_at_1(on[3]) <= 0))
-        return 1;
-    return any_time(on[3], on, 0, 1, is_any);
+        if (poly3_axis(area, k).terms)
+            return any_time(c, poly3_axis(area, k), is_on_segment, v);
+    return sign_at_0(product) <= 0 || (!c->open_end && sign_at_1(product) <= 0) ||
+           any_time(c, product, is_any, v);
 }
 
-/* Whether there are conditions from 15 on, which few need. */
-static int with_edges;
-
-/* Conditions of both kinds: the normal, 0 to 2; orientations in the projection along each axis,
- * three or four, from 3; four for each vertex that may be on an edge, from 15. */
-static inline int axis_of(place where, poly f, const poly *on, int *side) {
-    for (int k = 0; k < 3; k++)
-        if ((*side = sign_at(where, f, on[k])) != 0)
-            return k;
-    return -1;
-}
-static inline int is_in_face(place where, poly f, const poly *on) {
-    int side, axis = axis_of(where, f, on, &side);
-    if (axis < 0 && !with_edges)
-        return 2;
-    if (axis < 0)
-        return is_on_segment(where, f, on + 15) || is_on_segment(where, f, on + 19) ||
-               is_on_segment(where, f, on + 23);
-    for (int k = 0; k < 3; k++)
-        if (sign_at(where, f, on[3 + 4 * axis + k]) * side < 0)
-            return 0;
-    return 1;
-}
-#define AXIS_OF(v, axis) ((axis) == 0 ? (v).x : (axis) == 1 ? (v).y : (v).z)
-
-static inline int face_touched(const sweep_case *c) {
+static inline poly3 normal_of(const sweep_case *c) {
     const poly3 *p = c->p;
-    poly3 n = poly3_cross(poly3_minus(p[2], p[1]), poly3_minus(p[3], p[1]));
-    poly f = poly3_dot(n, poly3_minus(p[0], p[1])), on[MOST_CONDITIONS] = {n.x, n.y, n.z};
-    if (f.terms && variations(f) == 0 && sign_at_0(f) && sign_at_1(f))
-        return 0;
-    for (int k = 0; k < 3; k++) {
-        poly3 a = p[1 + k], b = p[1 + (k + 1) % 3];
-        poly3 side = poly3_cross(poly3_minus(b, a), poly3_minus(p[0], a));
-        for (int axis = 0; axis < 3; axis++)
-            on[3 + 4 * axis + k] = AXIS_OF(side, axis);
-        if (with_edges)
-            segment_conditions(p[0], a, b, on + 15 + 4 * k);
-    }
-    if (f.terms)
-        return any_time(f, on, with_edges ? 27 : 15, c->open_end, is_in_face);
-    int found = is_in_face(AT_START, f, on);
-    if (found)
-        return found;
-    for (int k = 0; k < 3; k++)
-        if (segment_touched(p[0], p[1 + k], p[1 + (k + 1) % 3], c->open_end))
-            return 1;
-    return 0;
+    return c->kind == 1 ? poly3_cross(poly3_minus(p[2], p[1]), poly3_minus(p[3], p[1]))
+                        : poly3_cross(poly3_minus(p[1], p[0]), poly3_minus(p[3], p[2]));
 }
 
-/* Segments that are not parallel cross where the ends of each are on both sides of the other. */
-static inline int is_crossing(place where, poly f, const poly *on) {
-    int side, axis = axis_of(where, f, on, &side);
-    if (axis < 0 && !with_edges)
-        return 2;
-    if (axis < 0)
-        return is_on_segment(where, f, on + 15) || is_on_segment(where, f, on + 19) ||
-               is_on_segment(where, f, on + 23) || is_on_segment(where, f, on + 27);
-    const poly *o = on + 3 + 4 * axis;
-    return sign_at(where, f, o[0]) * sign_at(where, f, o[1]) <= 0 &&
-           sign_at(where, f, o[2]) * sign_at(where, f, o[3]) <= 0;
+/* Whether features touch that are in one plane: the vertex is on the inner side of each edge, or
+ * the ends of each edge are on both sides of the other, in a projection of the plane. */
+static inline int is_touch(const sweep_case *c, const instant *where, const int *unused) {
+    const int count = c->kind == 1 ? FACE_PAIRS : EDGE_PAIRS;
+    const poly3 n = normal_of(c);
+    int axis = 0, turn = 0, side[EDGE_PAIRS];
+    (void)unused;
+    while (axis < 3 && (turn = sign_at(where, poly3_axis(n, axis))) == 0)
+        axis++;
+    for (int k = 0; k < count; k++) {
+        const int *v = pairs_of[c->kind - 1][k];
+        poly product;
+        if (!turn && is_on_segment(c, where, v))
+            return 1;
+        if (turn)
+            side[k] = sign_at(where, poly3_axis(areas_of(c, v, &product), axis)) * turn;
+    }
+    if (!turn)
+        return 0;
+    return c->kind == 1 ? side[0] >= 0 && side[1] >= 0 && side[2] >= 0
+                        : side[0] * side[1] <= 0 && side[2] * side[3] <= 0;
 }
 
-static inline int edges_touched(const sweep_case *c) {
-    const poly3 *p = c->p;
-    poly3 u = poly3_minus(p[1], p[0]), w = poly3_minus(p[3], p[2]), n = poly3_cross(u, w);
-    poly f = poly3_dot(n, poly3_minus(p[2], p[0])), on[MOST_CONDITIONS] = {n.x, n.y, n.z};
-    if (f.terms && variations(f) == 0 && sign_at_0(f) && sign_at_1(f))
-        return 0;
-    for (int k = 0; k < 4; k++) { /* the ends of the second edge, then those of the first */
-        int base = k < 2 ? 0 : 2, end = k < 2 ? 2 + k : k - 2;
-        poly3 side = poly3_cross(k < 2 ? u : w, poly3_minus(p[end], p[base]));
-        for (int axis = 0; axis < 3; axis++)
-            on[3 + 4 * axis + k] = AXIS_OF(side, axis);
-        if (with_edges)
-            segment_conditions(p[end], p[base], p[base + 1], on + 15 + 4 * k);
-    }
+static inline int features_touch(const sweep_case *c) {
+    poly f = poly3_dot(normal_of(c),
+                       poly3_minus(c->p[c->kind == 1 ? 0 : 2], c->p[c->kind == 1 ? 1 : 0]));
     if (f.terms)
-        return any_time(f, on, with_edges ? 31 : 15, c->open_end, is_crossing);
-    int found = is_crossing(AT_START, f, on);
-    if (found)
-        return found;
-    for (int k = 0; k < 4; k++) {
-        int base = k < 2 ? 0 : 2, end = k < 2 ? 2 + k : k - 2;
-        if (segment_touched(p[end], p[base], p[base + 1], c->open_end))
-            return 1;
-    }
-    return 0;
+        return any_time(c, f, is_touch, NULL);
+    const instant start = {.m = integer_of_ui(0)};
+    int found = is_touch(c, &start, NULL);
+    for (int k = 0; k < (c->kind == 1 ? FACE_PAIRS : EDGE_PAIRS) && !found; k++)
+        found = segment_touched(c, pairs_of[c->kind - 1][k]);
+    return found;
 }
 
 /* ---- the question ---- */
@@ -435,38 +400,11 @@ static inline poly poly_moving(double from, double to, int shift, mpz_ptr time, 
     return poly_trim(r);
 }
 
-/* The volume in Bernstein's form, in doubles: where all four coefficients are clear of rounding and
- * of one sign, it has no root. Each is a mean of determinants of differences of at most 2 M, off by
- * less than 100 u (2 M)^3. Spares the integers for what is easy. */
-static inline double volume(vec3 a, vec3 b, vec3 c) {
-    return v3_dot(v3_cross(a, b), c);
-}
-static inline int volume_is_clear(int kind, const vec3 *start, const vec3 *end) {
-    vec3 u[2], w[2], r[2];
-    double most = 0;
-    for (int i = 0; i < 2; i++) {
-        const vec3 *p = i ? end : start;
-        u[i] = v3_sub(kind == 1 ? p[2] : p[1], kind == 1 ? p[1] : p[0]);
-        w[i] = kind == 1 ? v3_sub(p[3], p[1]) : v3_sub(p[3], p[2]);
-        r[i] = kind == 1 ? v3_sub(p[0], p[1]) : v3_sub(p[2], p[0]);
-        most = fmax(most, fmax(v3_max_abs(u[i]), fmax(v3_max_abs(w[i]), v3_max_abs(r[i]))));
-    }
-    double b[4] = {
-        volume(u[0], w[0], r[0]),
-        (volume(u[1], w[0], r[0]) + volume(u[0], w[1], r[0]) + volume(u[0], w[0], r[1])) / 3,
-        (volume(u[0], w[1], r[1]) + volume(u[1], w[0], r[1]) + volume(u[1], w[1], r[0])) / 3,
-        volume(u[1], w[1], r[1])};
-    double bound = 800 * DBL_EPSILON * most * most * most;
-    return most > 1e-80 && most < 1e80 &&
-           ((b[0] > bound && b[1] > bound && b[2] > bound && b[3] > bound) ||
-            (b[0] < -bound && b[1] < -bound && b[2] < -bound && b[3] < -bound));
-}
-
 /* Whether they touch at a time from 0 to `until`, which is not part of it unless it is 1. */
 static inline int referee_touches(int kind, const vec3 *start, const vec3 *end, double until) {
     int shift = -2000, time_bits = 0;
     integers_used = 0;
-    if (until == 0 || volume_is_clear(kind, start, end))
+    if (until == 0)
         return 0;
     for (int k = 0; k < 8; k++)
         for (int axis = 0; axis < 3; axis++) {
@@ -487,10 +425,7 @@ static inline int referee_touches(int kind, const vec3 *start, const vec3 *end, 
         c.p[k].y = poly_moving(start[k].y, end[k].y, shift, time, time_bits);
         c.p[k].z = poly_moving(start[k].z, end[k].z, shift, time, time_bits);
     }
-    int found = 2;
-    for (with_edges = 0; found == 2; with_edges = 1)
-        found = kind == 1 ? face_touched(&c) : edges_touched(&c);
-    return found;
+    return features_touch(&c);
 }
 
 #endif

@@ -26,29 +26,14 @@ static double largest_coordinate(const vec3 *p, int count) {
         largest = fmax(largest, v3_max_abs(p[i]));
     return largest;
 }
+static double root_in_ulp(number sq, double size) {
+    int exponent;
+    frexp(size, &exponent);
+    return size > 0 ? ldexp(root_of(sq), 53 - exponent) : root_of(sq) > 0 ? 1e9 : 0;
+}
 /* The distance between a rounded and an exact point, in ulp of a size. */
 static double gap_in_ulp(vec3 rounded, rational3 exact, double size) {
-    number sq = length_sq(point_minus(exactly(rounded), exact));
-    mpf_t root;
-    mpf_init2(root, 256);
-    mpf_set_q(root, sq);
-    mpf_sqrt(root, root);
-    int exponent;
-    frexp(size, &exponent);
-    double gap = size > 0 ? ldexp(mpf_get_d(root), 53 - exponent) : mpf_get_d(root) > 0 ? 1e9 : 0;
-    mpf_clear(root);
-    return gap;
-}
-static double root_in_ulp(number sq, double size) {
-    mpf_t root;
-    mpf_init2(root, 256);
-    mpf_set_q(root, sq);
-    mpf_sqrt(root, root);
-    int exponent;
-    frexp(size, &exponent);
-    double value = size > 0 ? ldexp(mpf_get_d(root), 53 - exponent) : mpf_get_d(root);
-    mpf_clear(root);
-    return value;
+    return root_in_ulp(length_sq(point_minus(exactly(rounded), exact)), size);
 }
 
 static double worst_end;

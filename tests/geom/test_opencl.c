@@ -1,73 +1,14 @@
-/* One source: the shared headers as a kernel on the first OpenCL device (such as PoCL) against
- * the same text compiled as C in the same precision; every number and result bit for bit.
- * Skipped, with the reason, if there are no headers, no loader or no device. */
+/* One source: the shared headers as a kernel on a device (such as PoCL) against the same text
+ * compiled as C in the same precision; every number and result bit for bit. */
 #define ABUTI_REAL_BITS 32
-#include "support/support.h"
-
-#include <stdio.h>
-
-#ifndef ABUT_TEST_OPENCL
-
-int main(void) {
-    puts("skipped: no OpenCL headers were found at configure time");
-    return 77;
-}
-
-#else
+#include "device/open.h"
 
 #include "kernel.h"
 #include "samples.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
-
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-
 enum { ITEM_COUNT = 20000 };
 
-/* The entry points that we need, by name from the loader. */
-#define CL_FUNCTIONS(F)          \
-    F(clGetPlatformIDs)          \
-    F(clGetDeviceIDs)            \
-    F(clGetDeviceInfo)           \
-    F(clCreateContext)           \
-    F(clCreateCommandQueue)      \
-    F(clCreateProgramWithSource) \
-    F(clBuildProgram)            \
-    F(clGetProgramBuildInfo)     \
-    F(clCreateKernel)            \
-    F(clSetKernelArg)            \
-    F(clCreateBuffer)            \
-    F(clEnqueueNDRangeKernel)    \
-    F(clEnqueueReadBuffer)       \
-    F(clReleaseMemObject)        \
-    F(clReleaseKernel)           \
-    F(clReleaseProgram)          \
-    F(clReleaseCommandQueue)     \
-    F(clReleaseContext)
-#define DECLARE(name) __typeof__(&name) name;
-static struct { CL_FUNCTIONS(DECLARE) } cl;
-
-static bool open_loader(void) {
-    void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
-    if (!library)
-        return false;
-#define FIND(name) *(void **)&cl.name = dlsym(library, #name);
-    CL_FUNCTIONS(FIND)
-    return cl.clGetPlatformIDs && cl.clEnqueueReadBuffer && cl.clReleaseContext;
-}
-
-static bool find_device(cl_device_id *device) {
-    cl_platform_id platforms[16];
-    cl_uint count = 0;
-    if (cl.clGetPlatformIDs(16, platforms, &count))
-        return false;
-    for (cl_uint i = 0; i < count && i < 16; i++)
-        if (cl.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, device, NULL) == CL_SUCCESS)
-            return true;
-    return false;
-}
+static abut_device *device;
 
 /* ---- kernel text with its includes resolved, each file once ---- */
 
@@ -101,26 +42,6 @@ static void append_file(const char *name) {
     fclose(file);
 }
 
-static cl_program build(cl_context context, cl_device_id device) {
-    const char *source = text;
-    cl_device_fp_config config = 0;
-    cl_int error;
-    append_file("geom/kernel.h");
-    cl_program program = cl.clCreateProgramWithSource(context, 1, &source, NULL, &error);
-    assert_int_equal(CL_SUCCESS, error);
-    cl.clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
-    const char *options = config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
-                              ? "-cl-fp32-correctly-rounded-divide-sqrt"
-                              : "";
-    error = cl.clBuildProgram(program, 1, &device, options, NULL, NULL);
-    if (error != CL_SUCCESS) {
-        static char log[1 << 16];
-        cl.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
-        fail_msg("the kernel does not build: %s", log);
-    }
-    return program;
-}
-
 /* ---- the test ---- */
 
 static real in[ITEM_COUNT * NUMBERS_IN], number[ITEM_COUNT * NUMBERS_OUT];
@@ -141,41 +62,30 @@ static void make_items(void) {
     }
 }
 
-static void run_on_device(cl_device_id device) {
-    cl_int error;
-    cl_context context = cl.clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    assert_int_equal(CL_SUCCESS, error);
-    cl_command_queue queue = cl.clCreateCommandQueue(context, device, 0, &error);
-    assert_int_equal(CL_SUCCESS, error);
-    cl_program program = build(context, device);
-    cl_kernel kernel = cl.clCreateKernel(program, "evaluate_all", &error);
-    assert_int_equal(CL_SUCCESS, error);
-    cl_mem buffers[3];
-    buffers[0] =
-        cl.clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof in, in, &error);
-    assert_int_equal(CL_SUCCESS, error);
-    buffers[1] = cl.clCreateBuffer(context, CL_MEM_WRITE_ONLY, sizeof number, NULL, &error);
-    assert_int_equal(CL_SUCCESS, error);
-    buffers[2] = cl.clCreateBuffer(context, CL_MEM_WRITE_ONLY, sizeof answer, NULL, &error);
-    assert_int_equal(CL_SUCCESS, error);
-    for (cl_uint i = 0; i < 3; i++)
-        assert_int_equal(CL_SUCCESS, cl.clSetKernelArg(kernel, i, sizeof buffers[i], &buffers[i]));
-    size_t count = ITEM_COUNT;
-    assert_int_equal(CL_SUCCESS, cl.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 0,
-                                                           NULL, NULL));
-    assert_int_equal(CL_SUCCESS, cl.clEnqueueReadBuffer(queue, buffers[1], CL_TRUE, 0,
-                                                        sizeof number, number, 0, NULL, NULL));
-    assert_int_equal(CL_SUCCESS, cl.clEnqueueReadBuffer(queue, buffers[2], CL_TRUE, 0,
-                                                        sizeof answer, answer, 0, NULL, NULL));
+static void run_on_device(void) {
+    append_file("geom/kernel.h");
+    static abuti_module module = {"one_source", text, 0};
+    abuti_queue queue = {0};
+    abuti_program *program;
+    abuti_kernel kernel = {0};
+    abuti_buffer buffers[3] = {{0}, {0}, {0}};
+    module.bytes = text_length;
+    assert_ok(abuti_queue_open(device, &queue));
+    assert_ok(abuti_program_make(device, &module, "", &program));
+    assert_ok(abuti_kernel_create(program, device, "evaluate_all", &kernel));
+    abuti_buffer_make(&queue, in, ITEM_COUNT, NUMBERS_IN * sizeof *in, &buffers[0]);
+    abuti_buffer_make(&queue, NULL, ITEM_COUNT, NUMBERS_OUT * sizeof *number, &buffers[1]);
+    abuti_buffer_make(&queue, NULL, ITEM_COUNT, ANSWERS_OUT * sizeof *answer, &buffers[2]);
+    const abuti_argument arguments[3] = {ABUTI_BUFFER(&buffers[0]), ABUTI_BUFFER(&buffers[1]),
+                                         ABUTI_BUFFER(&buffers[2])};
+    assert_ok(abuti_launch(&queue, &kernel, ITEM_COUNT / 50, 50, arguments, 3));
+    assert_ok(abuti_buffer_download(&queue, &buffers[1], 0, number, sizeof number));
+    assert_ok(abuti_buffer_download(&queue, &buffers[2], 0, answer, sizeof answer));
+    abuti_kernel_destroy(&kernel);
     for (int i = 0; i < 3; i++)
-        cl.clReleaseMemObject(buffers[i]);
-    cl.clReleaseKernel(kernel);
-    cl.clReleaseProgram(program);
-    cl.clReleaseCommandQueue(queue);
-    cl.clReleaseContext(context);
+        abuti_buffer_destroy(&buffers[i]);
+    abuti_queue_close(&queue);
 }
-
-static cl_device_id chosen;
 
 /* A plane without a normal gives not-a-number, whose sign and payload processors may choose. */
 static bool same_bits(real a, real b) {
@@ -183,15 +93,9 @@ static bool same_bits(real a, real b) {
 }
 
 TEST(device_equals_host) {
-    size_t extensions_bytes = 0;
-    cl.clGetDeviceInfo(chosen, CL_DEVICE_EXTENSIONS, 0, NULL, &extensions_bytes);
-    char *extensions = calloc(extensions_bytes + 1, 1);
-    assert_non_null(extensions);
-    cl.clGetDeviceInfo(chosen, CL_DEVICE_EXTENSIONS, extensions_bytes, extensions, NULL);
-    bool has_doubles = strstr(extensions, "cl_khr_fp64") != NULL;
-    free(extensions);
+    const bool has_doubles = device->info.has_doubles;
     make_items();
-    run_on_device(chosen);
+    run_on_device();
     uint32_t contacts = 0;
     for (int i = 0; i < ITEM_COUNT; i++) {
         real host_number[NUMBERS_OUT];
@@ -213,15 +117,9 @@ TEST(device_equals_host) {
 }
 
 int main(void) {
-    test_ignore_leaks(); /* the runtime keeps memory, not always where the sanitizer looks */
-    if (!open_loader() || !find_device(&chosen)) {
-        puts("skipped: no OpenCL device on this machine");
-        return 77;
-    }
-    char name[256] = "";
-    cl.clGetDeviceInfo(chosen, CL_DEVICE_NAME, sizeof name, name, NULL);
-    printf("device: %s\n", name);
-    return test_run(NULL, NULL);
+    SKIP_WITHOUT_DEVICE();
+    device = test_device(NULL);
+    int failed = test_run(NULL, NULL);
+    abut_device_destroy(device);
+    return failed;
 }
-
-#endif

@@ -3,47 +3,18 @@
 
 #include "geom/predicates_shared.h"
 
-#include <gmp.h>
+#include "rational.h"
 
 enum { FAMILY_COUNT = 6 };
 
-/* Sign of a determinant of rationals by the rule of Sarrus. */
-static int referee_det3(mpq_t m[9]) {
-    static const int order[6][3] = {{0, 4, 8}, {1, 5, 6}, {2, 3, 7},
-                                    {2, 4, 6}, {1, 3, 8}, {0, 5, 7}};
-    mpq_t sum, product;
-    mpq_inits(sum, product, NULL);
-    for (int i = 0; i < 6; i++) {
-        mpq_mul(product, m[order[i][0]], m[order[i][1]]);
-        mpq_mul(product, product, m[order[i][2]]);
-        (i < 3 ? mpq_add : mpq_sub)(sum, sum, product);
-    }
-    int sign = mpq_sgn(sum);
-    mpq_clears(sum, product, NULL);
-    return sign;
-}
-
-static void set_row(mpq_t *row, vec3 a, vec3 b) {
-    mpq_t t;
-    mpq_init(t);
-    for (int k = 0; k < 3; k++) {
-        mpq_set_d(row[k], v3_get(a, k));
-        mpq_set_d(t, v3_get(b, k));
-        mpq_sub(row[k], row[k], t);
-    }
-    mpq_clear(t);
-}
-
+/* Sign of the determinant of three differences. */
 static int referee_rows(vec3 a1, vec3 a0, vec3 b1, vec3 b0, vec3 c1, vec3 c0) {
-    static mpq_t m[9];
-    static bool ready;
-    for (int i = 0; i < 9 && !ready; i++)
-        mpq_init(m[i]);
-    ready = true;
-    set_row(m, a1, a0);
-    set_row(m + 3, b1, b0);
-    set_row(m + 6, c1, c0);
-    return referee_det3(m);
+    const vec3 from[3] = {a0, b0, c0}, to[3] = {a1, b1, c1};
+    rational3 row[3];
+    for (int i = 0; i < 3; i++)
+        row[i] = point_minus(point_of(to[i].x, to[i].y, to[i].z),
+                             point_of(from[i].x, from[i].y, from[i].z));
+    return mpq_sgn(dot(cross(row[0], row[1]), row[2]));
 }
 
 /* A float with an exponent from lo to hi. */

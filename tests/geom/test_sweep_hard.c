@@ -22,13 +22,7 @@ static double distance_at(int kind, const sweep_query *q, double time) {
         p[k] = exact_at(q->start[k], q->end[k], time);
     number sq =
         kind == 1 ? point_triangle_sq(p[0], p + 1) : segment_segment_sq(p[0], p[1], p[2], p[3]);
-    mpf_t root;
-    mpf_init2(root, 128);
-    mpf_set_q(root, sq);
-    mpf_sqrt(root, root);
-    double distance = mpf_get_d(root);
-    mpf_clear(root);
-    return distance;
+    return root_of(sq);
 }
 
 static void print_query(const sweep_query *q) {

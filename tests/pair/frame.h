@@ -9,6 +9,11 @@ static inline bool init_frame(const abut_collider *a, const abut_collider *b, pa
     return abuti_pair_frame_init(&first, &second, frame);
 }
 
+static inline double largest_coordinate(const abut_mesh *mesh) {
+    abut_box box = abut_mesh_bounds(mesh);
+    return fmax(v3_max_abs(box.lo), v3_max_abs(box.hi));
+}
+
 /* Which triangles are below a place, by their numbers in `order`. */
 static inline uint32_t list_below(const abut_bvh *bvh, uint32_t place, uint32_t *list) {
     uint32_t child = bvh->nodes[place / BVH_WIDTH].child[place % BVH_WIDTH], count = 0;

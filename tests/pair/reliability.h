@@ -48,7 +48,7 @@ static abut_mesh *faulty(fault which) {
     }
     assert_ok(abut_shape_create(NULL, &shape, &whole));
     uint32_t count = abut_mesh_triangle_count(whole), kept = 0;
-    uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+    AUTO_FREE uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
     assert_non_null(indices);
     for (uint32_t t = 0; t < count; t++) {
         const uint32_t *from = abut_mesh_indices(whole) + 3 * (size_t)t;
@@ -63,7 +63,6 @@ static abut_mesh *faulty(fault which) {
     abut_mesh_input input = abut_mesh_input_doubles(abut_mesh_local_positions(whole),
                                                     abut_mesh_vertex_count(whole), indices, kept);
     assert_ok(abut_mesh_create(NULL, &input, &mesh));
-    free(indices);
     abut_mesh_destroy(whole);
     return mesh;
 }
@@ -114,9 +113,9 @@ static void assert_reliability(abut_reliability_level level, const char *part,
 
 /* A ball in the middle: containment decides. */
 TEST(inside_decides) {
-    abut_bvh *ball = small_ball();
+    AUTO(bvh) ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
-        abut_bvh *around = hierarchy_of(faulty((fault)f));
+        AUTO(bvh) around = hierarchy_of(faulty((fault)f));
         abut_collider a = abut_collider_from_bvh(ball, abut_pose_identity()),
                       b = abut_collider_from_bvh(around, abut_pose_identity());
         abut_overlap one, other;
@@ -157,16 +156,14 @@ TEST(inside_decides) {
         assert_ok(abut_pair_overlap(&a, &b, &surfaces, NULL, &one));
         assert_int_equal(ABUT_PAIR_APART, one.relation);
         assert_int_equal(ABUT_RELIABILITY_GUARANTEED, one.reliability.level);
-        abut_bvh_destroy(around);
     }
-    abut_bvh_destroy(ball);
 }
 
 /* Surfaces that intersect, and distant bodies: exact for any mesh. */
 TEST(surfaces_decide) {
-    abut_bvh *ball = small_ball();
+    AUTO(bvh) ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
-        abut_bvh *around = hierarchy_of(faulty((fault)f));
+        AUTO(bvh) around = hierarchy_of(faulty((fault)f));
         abut_collider a = abut_collider_from_bvh(ball, abut_pose_identity()),
                       b = abut_collider_from_bvh(around, abut_pose_identity());
         abut_overlap overlap;
@@ -179,16 +176,14 @@ TEST(surfaces_decide) {
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
         assert_int_equal(ABUT_PAIR_APART, apart.relation);
         assert_reliability(ABUT_RELIABILITY_GUARANTEED, "exact", apart.reliability);
-        abut_bvh_destroy(around);
     }
-    abut_bvh_destroy(ball);
 }
 
 /* The worst of all poses, and both meshes. */
 TEST(batches) {
-    abut_bvh *ball = small_ball();
+    AUTO(bvh) ball = small_ball();
     for (int f = 0; f < FAULTS; f++) {
-        abut_bvh *around = hierarchy_of(faulty((fault)f));
+        AUTO(bvh) around = hierarchy_of(faulty((fault)f));
         abut_pose at[3] = {{.translation = {5, 0, 0}}, {.rotation.w = 1}, {.rotation.w = 1}};
         abut_pair_poses poses = abut_pair_poses_default();
         abut_pair_relation relations[3];
@@ -216,33 +211,28 @@ TEST(batches) {
         assert_int_equal(expected_of_pair(f), separations[2].reliability.level);
         if (expected[f] != ABUT_RELIABILITY_UNRELIABLE)
             assert_true(relations[2] == ABUT_PAIR_A_INSIDE && within[2]);
-        abut_bvh_destroy(around);
     }
-    abut_bvh_destroy(ball);
 }
 
 /* Two meshes that are both in doubt: the lower level is reported. */
 TEST(both_in_doubt) {
-    abut_bvh *bowl = hierarchy_of(faulty(BOWL)), *flipped = hierarchy_of(faulty(FLIPPED));
+    AUTO(bvh) bowl = hierarchy_of(faulty(BOWL)), *flipped = hierarchy_of(faulty(FLIPPED));
     abut_collider a = abut_collider_from_bvh(bowl, abut_pose_identity()),
                   b = abut_collider_from_bvh(flipped, abut_pose_identity());
     abut_overlap overlap;
     abut_mesh *shrunk = NULL;
     assert_ok(abut_mesh_transform(abut_bvh_mesh(bowl), 0.3, a.pose, &shrunk));
-    abut_bvh *small = hierarchy_of(shrunk);
+    AUTO(bvh) small = hierarchy_of(shrunk);
     a.shape.body.bvh = small;
     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
     assert_reliability(ABUT_RELIABILITY_UNRELIABLE, "of mesh b face", overlap.reliability);
-    abut_bvh_destroy(small);
-    abut_bvh_destroy(bowl);
-    abut_bvh_destroy(flipped);
 }
 
 /* What a report says of a mesh is what answers say. */
 TEST(reports_agree) {
     for (int f = 0; f < FAULTS; f++) {
-        abut_mesh *mesh = faulty((fault)f);
-        abut_topology *topology;
+        AUTO(mesh) mesh = faulty((fault)f);
+        AUTO(topology) topology;
         abut_mesh_report report = abut_mesh_report_default();
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
@@ -252,26 +242,22 @@ TEST(reports_agree) {
                          abut_pair_reliability(&report).level);
         assert_int_equal(expected[f] ? ABUT_RELIABILITY_UNRELIABLE : ABUT_RELIABILITY_GUARANTEED,
                          abut_sign_reliability(&report, ABUT_SIGN_NORMAL).level);
-        abut_topology_destroy(topology);
-        abut_mesh_destroy(mesh);
     }
 }
 
 /* And of any mesh: soups, seams, turned parts, extra faces. Takes the mesh. */
 static abut_reliability_level check_agreement(abut_mesh *mesh) {
-    abut_topology *topology;
+    AUTO(topology) topology;
     abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
-    abut_topology_destroy(topology);
-    abut_bvh *bvh = hierarchy_of(mesh);
+    AUTO(bvh) bvh = hierarchy_of(mesh);
     assert_ok(abut_sign_prepare(bvh, NULL));
     abut_reliability_level level = get_sign_info(bvh).reliability.level;
     assert_int_equal(level, abut_sign_reliability(&report, ABUT_SIGN_WINDING).level);
     assert_int_equal(report.is_sheet ? ABUT_RELIABILITY_LIMITED : level,
                      abut_pair_reliability(&report).level);
     assert_true(report.has_boundary == (level != ABUT_RELIABILITY_GUARANTEED));
-    abut_bvh_destroy(bvh);
     return level;
 }
 
@@ -283,7 +269,7 @@ TEST(any_mesh_agrees) {
     /* triangles of a box: some left out, turned, added again, or with vertices of their own */
     for (uint32_t round = 0; round < test_rounds(1600); round++) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-        abut_mesh *box = NULL;
+        AUTO(mesh) box = NULL;
         shape.segments = 1;
         assert_ok(abut_shape_create(NULL, &shape, &box));
         uint32_t indices[40][3], count = 0;
@@ -308,7 +294,6 @@ TEST(any_mesh_agrees) {
             count += change || round % 4 > 1 || t > 10;
         }
         abut_mesh *mesh = test_mesh(NULL, positions, vertices, indices, count);
-        abut_mesh_destroy(box);
         seen[check_agreement(mesh)]++;
     }
     assert_true(seen[0] > 20 && seen[1] > 20 && seen[2] > 20);
@@ -345,10 +330,10 @@ static void check_signs(abut_bvh *bvh, fault f) {
 
 /* Signs, fields, contacts, worlds. */
 TEST(fields_pass_it_on) {
-    abut_bvh *ball = small_ball();
+    AUTO(bvh) ball = small_ball();
     abut_field_options options = abut_field_options_default();
-    abut_field *own = NULL;
-    abut_samples *samples = NULL;
+    AUTO(field) own = NULL;
+    AUTO(samples) samples = NULL;
     abut_world_options on = abut_world_options_default();
     options.cells = 12;
     options.device = on.device = truth_device;
@@ -357,8 +342,8 @@ TEST(fields_pass_it_on) {
     assert_ok(abut_samples_create(abut_bvh_mesh(ball), NULL, &samples));
     assert_null(get_sign_info(NULL).reliability.reason);
     for (int f = 0; f < FAULTS; f++) {
-        abut_bvh *around = hierarchy_of(faulty((fault)f));
-        abut_field *field = NULL, *again = NULL;
+        AUTO(bvh) around = hierarchy_of(faulty((fault)f));
+        AUTO(field) field = NULL, *again = NULL;
         static abut_contact room[4096];
         abut_contacts found = {.size = sizeof found, .list = room, .capacity = 4096};
         check_signs(around, (fault)f);
@@ -388,7 +373,7 @@ TEST(fields_pass_it_on) {
         assert_ok(abut_contact_ray(&b, &down, 9, &hit));
         assert_true(hit.parameter == HUGE_VAL && hit.reliability.level == expected[f]);
         assert_non_null(hit.reliability.reason);
-        abut_world *world = NULL;
+        AUTO(world) world = NULL;
         abut_world_item item = {.size = sizeof(abut_world_item),
                                 .collider.kind = ABUT_COLLIDER_BODY,
                                 .collider.pose = a.pose};
@@ -404,14 +389,7 @@ TEST(fields_pass_it_on) {
         found.capacity = 4096;
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(expected[f], found.reliability.level);
-        abut_world_destroy(world);
-        abut_field_destroy(again);
-        abut_field_destroy(field);
-        abut_bvh_destroy(around);
     }
-    abut_samples_destroy(samples);
-    abut_field_destroy(own);
-    abut_bvh_destroy(ball);
 }
 
 #endif

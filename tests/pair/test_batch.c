@@ -23,9 +23,9 @@ static void ask_all(const abut_pair_poses *poses, answers *all) {
 TEST_THREADS(batch_is_single) {
     const uint32_t count = test_brief() ? 150 : POSES;
     test_random random = {3};
-    abut_pose *poses_a = malloc(POSES * sizeof *poses_a),
-              *poses_b = malloc(POSES * sizeof *poses_b);
-    answers *all = malloc(3 * sizeof *all);
+    AUTO_FREE abut_pose *poses_a = malloc(POSES * sizeof *poses_a),
+                        *poses_b = malloc(POSES * sizeof *poses_b);
+    AUTO_FREE answers *all = malloc(3 * sizeof *all);
     assert_true(poses_a && poses_b && all);
     for (uint32_t i = 0; i < count; i++) {
         poses_a[i] = any_pose(&random, 0.3);
@@ -74,9 +74,6 @@ TEST_THREADS(batch_is_single) {
         assert_true(all[0].within[i] == all[1].within[i] && all[0].within[i] == all[2].within[i] &&
                     all[0].within[i] == (all[0].separations[i].distance <= 0.1));
     }
-    free(poses_a);
-    free(poses_b);
-    free(all);
 }
 
 /* The same bits with 4, 8 and 16 lanes: also which of many common points is reported. */
@@ -84,9 +81,9 @@ TEST(lanes_change_nothing) {
     enum { COUNT = 60 };
     test_random random = {9};
     abut_pose at[COUNT];
-    answers *all = malloc(3 * sizeof *all);
-    abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TEAPOT, 4));
-    abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_G, 3));
+    AUTO_FREE answers *all = malloc(3 * sizeof *all);
+    AUTO(bvh) a = hierarchy(make_shape(NULL, ABUT_SHAPE_TEAPOT, 4));
+    AUTO(bvh) b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_G, 3));
     abut_pair_poses poses = abut_pair_poses_default();
     assert_non_null(all);
     for (int i = 0; i < COUNT; i++)
@@ -101,9 +98,6 @@ TEST(lanes_change_nothing) {
         assert_memory_equal(&all[0], &all[k], sizeof *all);
     }
     abuti_simd_limit_lanes(16);
-    abut_bvh_destroy(a);
-    abut_bvh_destroy(b);
-    free(all);
 }
 
 /* ---- memory ---- */
@@ -111,8 +105,8 @@ TEST(lanes_change_nothing) {
 static abut_status ask_everything(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     const abut_pose *at = data;
-    abut_mesh *mesh = NULL;
-    abut_bvh *bvh = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(bvh) bvh = NULL;
     shape.segments = shape.rings = 6;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
@@ -138,8 +132,6 @@ static abut_status ask_everything(abut_context *context, void *data) {
         poses.count = 2;
         status = abut_pair_overlap_batch(&poses, NULL, relations, NULL);
     }
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -157,13 +149,9 @@ static bool stop_at_once(void *user, const char *stage, double fraction) {
 }
 
 TEST(cancelled) {
-    abut_context_options options = abut_context_options_default();
-    abut_context *context = NULL;
     int calls = 0;
-    options.progress = stop_at_once;
-    options.progress_user = &calls;
-    assert_ok(abut_context_create(&options, &context));
-    abut_bvh *bvh = hierarchy(make_shape(context, ABUT_SHAPE_BOX, 1));
+    AUTO(context) context = test_watched(stop_at_once, &calls);
+    AUTO(bvh) bvh = hierarchy(make_shape(context, ABUT_SHAPE_BOX, 1));
     abut_pair_poses poses = abut_pair_poses_default();
     abut_pair_relation relations[4];
     poses.a = poses.b = bvh;
@@ -171,14 +159,12 @@ TEST(cancelled) {
     assert_fails(ABUT_ERROR_CANCELLED, "cancelled",
                  abut_pair_overlap_batch(&poses, NULL, relations, NULL));
     assert_true(calls > 0);
-    abut_bvh_destroy(bvh);
-    abut_context_destroy(context);
 }
 
 /* ---- refusals ---- */
 
 TEST(refusals) {
-    abut_bvh *bvh = hierarchy(make_shape(NULL, ABUT_SHAPE_BOX, 1));
+    AUTO(bvh) bvh = hierarchy(make_shape(NULL, ABUT_SHAPE_BOX, 1));
     abut_collider good = abut_collider_from_bvh(bvh, abut_pose_identity()),
                   none = abut_collider_from_bvh(NULL, abut_pose_identity());
     abut_collider odd = good, beyond = good;
@@ -232,14 +218,13 @@ TEST(refusals) {
                    abut_pair_overlap_batch(&poses, NULL, &relation, NULL));
     assert_refused("margin is nan", abut_pair_within_batch(&poses, NAN, NULL, &within, NULL));
     assert_true(relation == (abut_pair_relation)77);
-    abut_bvh_destroy(bvh);
 }
 
 /* A cache that is not of these meshes, or was never any, only costs time. */
 TEST(foreign_cache) {
     test_random random = {77};
-    abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 9));
-    abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
+    AUTO(bvh) a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 9));
+    AUTO(bvh) b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
     for (int i = 0; i < 200; i++) {
         abut_collider at_a = abut_collider_from_bvh(a, any_pose(&random, 0.4)),
                       at_b = abut_collider_from_bvh(b, any_pose(&random, 1));
@@ -255,8 +240,6 @@ TEST(foreign_cache) {
         assert_ok(abut_pair_distance(&at_a, &at_b, NULL, &cache, &warm));
         assert_memory_equal(&cold, &warm, sizeof cold);
     }
-    abut_bvh_destroy(a);
-    abut_bvh_destroy(b);
 }
 
 /* Vertices move, and what was known of the mesh with them. */
@@ -269,8 +252,8 @@ TEST(refitted) {
         abut_triangle triangle = triangle_of(ball, t);
         memcpy(&corners[3 * t], triangle.corner, sizeof triangle.corner);
     }
-    abut_mesh *soup = make_soup(NULL, corners, count);
-    abut_bvh *around = NULL, *speck = hierarchy(make_moved(ball, 1e-3, vec(0, 0, 0)));
+    AUTO(mesh) soup = make_soup(NULL, corners, count);
+    AUTO(bvh) around = NULL, *speck = hierarchy(make_moved(ball, 1e-3, vec(0, 0, 0)));
     assert_ok(abut_bvh_create(soup, NULL, &around));
     abut_collider a = abut_collider_from_bvh(around, abut_pose_identity()),
                   b = abut_collider_from_bvh(speck, abut_pose_identity());
@@ -280,14 +263,10 @@ TEST(refitted) {
     for (uint32_t t = 0; t < count; t++) /* to one side, in layers: nothing is around any more */
         for (int k = 0; k < 3; k++)
             corners[3 * t + (uint32_t)k].x = 0.5 * fabs(corners[3 * t + (uint32_t)k].x) + 0.01 + t;
-    abut_mesh *apart = make_soup(NULL, corners, count);
+    AUTO(mesh) apart = make_soup(NULL, corners, count);
     assert_ok(abut_bvh_set_mesh(around, apart));
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_APART);
-    abut_mesh_destroy(soup);
-    abut_mesh_destroy(apart);
-    abut_bvh_destroy(around);
-    abut_bvh_destroy(speck);
 }
 
 /* A ball that a refit opens has no inside, and has one again after a refit that closes it. */
@@ -304,7 +283,7 @@ TEST(opened_and_closed) {
         }
     }
     abut_mesh *meshes[2] = {make_soup(NULL, corners[0], 80), make_soup(NULL, corners[1], 80)};
-    abut_bvh *around = NULL, *speck = hierarchy(make_moved(ball, 1e-3, vec(0, 0, 0)));
+    AUTO(bvh) around = NULL, *speck = hierarchy(make_moved(ball, 1e-3, vec(0, 0, 0)));
     assert_ok(abut_bvh_create(meshes[0], NULL, &around));
     abut_collider a = abut_collider_from_bvh(around, abut_pose_identity()),
                   b = abut_collider_from_bvh(speck, abut_pose_identity());
@@ -316,15 +295,13 @@ TEST(opened_and_closed) {
     }
     abut_mesh_destroy(meshes[0]);
     abut_mesh_destroy(meshes[1]);
-    abut_bvh_destroy(around);
-    abut_bvh_destroy(speck);
 }
 
 /* One triangle, and many in one place. */
 TEST(small_and_equal) {
     abut_vec3 corners[3] = {vec(0, 0, 0), vec(1, 0, 0), vec(0, 1, 0)};
-    abut_bvh *one = hierarchy(make_soup(NULL, corners, 1));
-    abut_bvh *equal = hierarchy(make_kind(NULL, SOUP_EQUAL, 3000, 1));
+    AUTO(bvh) one = hierarchy(make_soup(NULL, corners, 1));
+    AUTO(bvh) equal = hierarchy(make_kind(NULL, SOUP_EQUAL, 3000, 1));
     abut_collider a = abut_collider_from_bvh(one, abut_pose_identity()),
                   b = abut_collider_from_bvh(equal, (abut_pose){{0, 0, 0, 0}, {0, 0, 0.25}});
     abut_separation separation;
@@ -343,6 +320,4 @@ TEST(small_and_equal) {
     abut_pair_relation relation;
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_INTERSECTING);
-    abut_bvh_destroy(one);
-    abut_bvh_destroy(equal);
 }

@@ -38,11 +38,11 @@ static void check_walls(const abut_bvh *bvh, const pair_slab *walls) {
 
 TEST(walls) {
     for (int i = 0; i < SOUP_COUNT + 2; i++) {
-        abut_bvh *bvh = hierarchy(
-            i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, 300, 7)
-                           : make_shape(NULL, i % 2 ? ABUT_SHAPE_TORUS : ABUT_SHAPE_BOX, 10));
+        AUTO(bvh)
+        bvh = hierarchy(i < SOUP_COUNT
+                            ? make_kind(NULL, (soup_kind)i, 300, 7)
+                            : make_shape(NULL, i % 2 ? ABUT_SHAPE_TORUS : ABUT_SHAPE_BOX, 10));
         check_walls(bvh, walls_of(bvh));
-        abut_bvh_destroy(bvh);
     }
     /* A wall of many triangles, turned, is flat to the last digits. */
     test_random random = {5};
@@ -70,7 +70,7 @@ static abut_separation slowly(const abut_collider *a, const abut_collider *b) {
     assert_true(init_frame(a, b, &frame));
     const uint32_t count[2] = {a->shape.body.bvh->triangle_count,
                                b->shape.body.bvh->triangle_count};
-    double *distance = malloc((size_t)count[0] * count[1] * sizeof *distance);
+    AUTO_FREE double *distance = malloc((size_t)count[0] * count[1] * sizeof *distance);
     assert_non_null(distance);
     for (uint32_t i = 0; i < count[0] * count[1]; i++) {
         abut_triangle s = pair_triangle(&frame.side[0], i / count[1]);
@@ -86,7 +86,6 @@ static abut_separation slowly(const abut_collider *a, const abut_collider *b) {
             slow.triangle_a = i / count[1];
             slow.triangle_b = i % count[1];
         }
-    free(distance);
     return slow;
 }
 
@@ -130,8 +129,8 @@ TEST(walls_face_each_other) {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 5; j++)
             for (int axis = 0; axis < (j ? 1 : 3); axis++) {
-                abut_mesh *a = make_shape(NULL, kinds[i], 5);
-                abut_mesh *b = make_shape(NULL, kinds[i], j % 2 ? 4 : 5);
+                AUTO(mesh) a = make_shape(NULL, kinds[i], 5);
+                AUTO(mesh) b = make_shape(NULL, kinds[i], j % 2 ? 4 : 5);
                 double by[3] = {0.01, 0.02, 0.03};
                 by[j ? 2 : axis] = 3;
                 abut_pose at_a = any_pose(&random, 0.2), at_b = at_a;
@@ -142,8 +141,6 @@ TEST(walls_face_each_other) {
                 vec3 to = abuti_motion_apply(&motion, v3(by[0], by[1], by[2]));
                 at_b.translation = to;
                 check(a, b, at_a, at_b);
-                abut_mesh_destroy(a);
-                abut_mesh_destroy(b);
             }
 }
 
@@ -158,7 +155,7 @@ TEST(peg_in_a_shaft) {
         wall[k] = make_moved(box, 1, vec(x, y, 0));
     }
     shaft = make_joined(make_joined(wall[0], wall[1]), make_joined(wall[2], wall[3]));
-    abut_mesh *peg = make_shape(NULL, ABUT_SHAPE_BOX, 4);
+    AUTO(mesh) peg = make_shape(NULL, ABUT_SHAPE_BOX, 4);
     for (int i = 0; i < 4; i++) {
         abut_pose at = i < 2 ? still : any_pose(&random, 0.3), off = at;
         if (i % 2)
@@ -169,7 +166,6 @@ TEST(peg_in_a_shaft) {
             check(peg, shaft, off, at);
     }
     abut_mesh_destroy(shaft);
-    abut_mesh_destroy(peg);
 }
 
 /* The same of all sizes, and far from the origin: posed there, and as the coordinates came in. */
@@ -177,7 +173,7 @@ TEST(sizes_and_places) {
     static const double sizes[5] = {1e-89, 1e-85, 1e-9, 1e9, 1e60};
     test_random random = {8};
     for (int i = 0; i < 5; i++) {
-        abut_mesh *box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 4), sizes[i], vec(0, 0, 0));
+        AUTO(mesh) box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 4), sizes[i], vec(0, 0, 0));
         abut_pose at_a = any_pose(&random, 0), at_b = at_a;
         abuti_motion motion = abuti_motion_of(&at_a);
         vec3 by = v3_scale(v3(0.01, 3, 0.02), sizes[i]);
@@ -186,21 +182,19 @@ TEST(sizes_and_places) {
         at_a = at_b = still;
         at_b.translation = by;
         check(box, box, at_a, at_b);
-        abut_mesh_destroy(box);
     }
     for (int i = 0; i < 3; i++) {
         vec3 away = v3(i < 2 ? 1e4 : 1e8, 0, i ? 1e5 : 0);
-        abut_mesh *box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 4), 1, away);
-        abut_mesh *next = make_moved(make_shape(NULL, ABUT_SHAPE_CYLINDER, 6), 1,
-                                     v3_add(away, v3(0.01, 0.02, 3)));
+        AUTO(mesh) box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 4), 1, away);
+        AUTO(mesh)
+        next = make_moved(make_shape(NULL, ABUT_SHAPE_CYLINDER, 6), 1,
+                          v3_add(away, v3(0.01, 0.02, 3)));
         abut_pose tilted = {{1e-9, 0, 0, 1}, {0, 0, 0}};
         check(box, next, still, still);
         if (i < 2) { /* otherwise copies are queried */
             check(box, box, still, (abut_pose){{0, 0, 0, 0}, {3, 0, 0.01}});
             check(box, next, tilted, tilted);
         }
-        abut_mesh_destroy(box);
-        abut_mesh_destroy(next);
     }
 }
 
@@ -221,12 +215,10 @@ TEST(needles) {
             c[2] = v3_add(v3_scale(c[1], 1 - 0x1p-20), v3_scale(c[0], 0x1p-20));
             c[2].y += widths[i / 2];
         }
-        abut_mesh *a = make_soup(NULL, corners[0], NEEDLES);
-        abut_mesh *b = make_soup(NULL, corners[1], NEEDLES);
+        AUTO(mesh) a = make_soup(NULL, corners[0], NEEDLES);
+        AUTO(mesh) b = make_soup(NULL, corners[1], NEEDLES);
         check(a, b, still, still);
         check(a, b, any_pose(&random, 0.01), still);
-        abut_mesh_destroy(a);
-        abut_mesh_destroy(b);
     }
 }
 
@@ -234,9 +226,9 @@ TEST(needles) {
  * made, gives the same pair, and does without where there is no memory. */
 TEST(large_walls) {
     test_memory memory = {0};
-    abut_context *context = test_context(&memory, 1);
-    abut_mesh *box = make_shape(context, ABUT_SHAPE_BOX, 60);
-    abut_bvh *bvh = NULL;
+    AUTO(context) context = test_context(&memory, 1);
+    AUTO(mesh) box = make_shape(context, ABUT_SHAPE_BOX, 60);
+    AUTO(bvh) bvh = NULL;
     abut_separation first, next;
     assert_ok(abut_bvh_create(box, NULL, &bvh));
     abut_collider a = abut_collider_from_bvh(bvh, still),
@@ -253,7 +245,4 @@ TEST(large_walls) {
     assert_non_null(abuti_pair_slabs(bvh, 0));
     assert_ok(abut_bvh_set_mesh(bvh, box));
     assert_null(abuti_pair_slabs(bvh, 0));
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(box);
-    abut_context_destroy(context);
 }

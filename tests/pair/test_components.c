@@ -74,35 +74,20 @@ static void make_parts(parts *all, test_random *random) {
     }
 }
 
-/* Of the parts that are no sheets (Van Oosterom & Strackee 1983). */
+/* Of the parts that are no sheets. */
 static double winding_of(const parts *all, abut_vec3 p) {
-    double sum = 0;
+    double sum = 0, angle;
     for (uint32_t t = 0; t < all->count; t++) {
-        double d[3][3], length[3], dot[3];
-        for (int k = 0; k < 3; k++) {
-            const abut_vec3 c = all->corners[3 * t + (uint32_t)k];
-            d[k][0] = c.x - p.x;
-            d[k][1] = c.y - p.y;
-            d[k][2] = c.z - p.z;
-            length[k] = sqrt(d[k][0] * d[k][0] + d[k][1] * d[k][1] + d[k][2] * d[k][2]);
-        }
-        for (int k = 0; k < 3; k++) {
-            const double *u = d[k], *v = d[(k + 1) % 3];
-            dot[k] = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-        }
-        const double volume = d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) -
-                              d[0][1] * (d[1][0] * d[2][2] - d[1][2] * d[2][0]) +
-                              d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
-        const double rest = length[0] * length[1] * length[2] + dot[0] * length[2] +
-                            dot[1] * length[0] + dot[2] * length[1];
-        if (all->of_solid[t])
-            sum += 2 * atan2(volume, rest);
+        abut_triangle triangle;
+        memcpy(triangle.corner, all->corners + 3 * (size_t)t, sizeof triangle.corner);
+        assert_ok(abut_triangle_solid_angle(&triangle, p, &angle));
+        sum += all->of_solid[t] ? angle : 0;
     }
     return sum / (16 * atan(1));
 }
 
-static uint64_t count_patches_within(const abut_collider *a, const abut_collider *b, double margin,
-                                     bool unchecked) {
+static abut_patches find_patches(const abut_collider *a, const abut_collider *b, double margin,
+                                 bool unchecked) {
     static abut_patch list[256];
     static abut_contact contacts[1024];
     abut_patches patches = {.size = sizeof patches,
@@ -114,26 +99,18 @@ static uint64_t count_patches_within(const abut_collider *a, const abut_collider
     options.margin = margin;
     options.skip_verification = unchecked;
     assert_ok(abut_contact_find(a, b, &options, &patches));
-    return patches.patches.count;
+    return patches;
 }
 
 static uint64_t count_patches(const abut_collider *a, const abut_collider *b) {
-    return count_patches_within(a, b, 0, false);
+    return find_patches(a, b, 0, false).patches.count;
 }
 
 static uint64_t count_solid_patches(const abut_collider *a, abut_vec3 at, double radius) {
-    static abut_patch list[256];
-    static abut_contact contacts[1024];
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = list,
-                            .patches.capacity = 256,
-                            .contacts.list = contacts,
-                            .contacts.capacity = 1024};
     ball.shape.sphere.centre = at;
     ball.shape.sphere.radius = radius;
-    assert_ok(abut_contact_find(a, &ball, NULL, &patches));
-    return patches.patches.count;
+    return count_patches(a, &ball);
 }
 
 static abut_world *make_world(abut_mesh *large, abut_mesh *ball, abut_world_method method) {
@@ -178,17 +155,17 @@ TEST(every_part_counts_by_itself) {
     static parts all;
     test_random random = {11};
     uint32_t seen[4] = {0, 0, 0, 0}, inside_mixed = 0;
-    abut_mesh *ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), *small = NULL;
+    AUTO(mesh) ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), *small = NULL;
     const double radius = 0.08;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     assert_ok(abut_mesh_transform(ball, radius / 0.5, still, &small));
-    abut_bvh *inner = NULL;
+    AUTO(bvh) inner = NULL;
     assert_ok(abut_bvh_create(small, NULL, &inner));
     const abut_vec3 first = abut_mesh_local_positions(small)[0];
     for (int round = 0; round < ROUNDS; round++) {
         make_parts(&all, &random);
-        abut_mesh *mesh = make_soup(NULL, all.corners, all.count);
-        abut_bvh *outer = NULL;
+        AUTO(mesh) mesh = make_soup(NULL, all.corners, all.count);
+        AUTO(bvh) outer = NULL;
         assert_ok(abut_bvh_create(mesh, NULL, &outer));
         const abut_mesh_report report = test_examine(mesh);
         bool solids = false, sheets = false;
@@ -198,7 +175,7 @@ TEST(every_part_counts_by_itself) {
         }
         assert_int_equal(sheets, report.has_sheets);
         assert_int_equal(!solids, report.is_sheet);
-        abut_world *world = make_world(mesh, small, ABUT_WORLD_EXACT);
+        AUTO(world) world = make_world(mesh, small, ABUT_WORLD_EXACT);
         for (int i = 0; i < BALLS; i++) {
             const abut_collider a = abut_collider_from_bvh(outer, still);
             abut_collider b = abut_collider_from_bvh(inner, still);
@@ -240,51 +217,37 @@ TEST(every_part_counts_by_itself) {
             seen[overlap.relation]++;
             inside_mixed += touches && !meets && sheets;
         }
-        abut_world_destroy(world);
-        abut_bvh_destroy(outer);
-        abut_mesh_destroy(mesh);
     }
     assert_true(seen[ABUT_PAIR_APART] > 50 && seen[ABUT_PAIR_INTERSECTING] > 50 &&
                 seen[ABUT_PAIR_A_INSIDE] > 50 && inside_mixed > 10);
-    abut_bvh_destroy(inner);
-    abut_mesh_destroy(small);
-    abut_mesh_destroy(ball);
 }
 
 /* A sphere deep inside an inverted box, whose normals point to it, leaves by the nearest side. */
 TEST(sphere_leaves_an_inverted_part) {
-    abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) box = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     const uint32_t count = abut_mesh_triangle_count(box);
     uint32_t turned[64][3];
     assert_true(count <= 64);
     for (uint32_t t = 0; t < count; t++)
         for (uint32_t k = 0; k < 3; k++)
             turned[t][k] = abut_mesh_indices(box)[3 * t + 2 - k];
-    abut_mesh *mesh =
+    AUTO(mesh)
+    mesh =
         test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box), turned, count);
     const double side = abut_mesh_bounds(mesh).hi.x;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     abut_collider a = abut_collider_from_bvh(NULL, still);
-    abut_bvh *bvh = NULL;
+    AUTO(bvh) bvh = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     a.shape.body.bvh = bvh;
-    abut_patch patch;
-    abut_contact contact;
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = &patch,
-                            .patches.capacity = 1,
-                            .contacts.list = &contact,
-                            .contacts.capacity = 1};
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
     ball.shape.sphere.centre = vec(0.5 * side, 0, 0);
     ball.shape.sphere.radius = 0.25 * side;
-    assert_ok(abut_contact_find(&a, &ball, NULL, &patches));
+    const abut_patches patches = find_patches(&a, &ball, 0, false);
     assert_int_equal(1, patches.patches.count);
     assert_true(patches.is_verified);
-    assert_true(fabs(patch.depth - 0.75 * side) < 1e-9 && patch.normal.x < -1 + 1e-9);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(box);
+    assert_true(fabs(patches.patches.list->depth - 0.75 * side) < 1e-9 &&
+                patches.patches.list->normal.x < -1 + 1e-9);
 }
 
 /* ---- near a hole ---- */
@@ -295,7 +258,7 @@ static bool below_cap(const abut_vec3 *c, double height) {
 
 /* A ball without a cap. */
 static abut_mesh *make_bowl(double height) {
-    abut_mesh *whole = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 32);
+    AUTO(mesh) whole = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 32);
     const uint32_t count = abut_mesh_triangle_count(whole);
     const abut_vec3 *positions = abut_mesh_local_positions(whole);
     uint32_t(*kept)[3] = malloc(count * sizeof *kept), used = 0;
@@ -308,7 +271,6 @@ static abut_mesh *make_bowl(double height) {
     }
     abut_mesh *bowl = test_mesh(NULL, positions, abut_mesh_vertex_count(whole), kept, used);
     free(kept);
-    abut_mesh_destroy(whole);
     return bowl;
 }
 
@@ -327,17 +289,17 @@ static bool sweep_touches(abut_world *world, abut_pose pose, double *time) {
 /* A small ball on its way through the opening of a ball with a hole of a twentieth of its area:
  * where they overlap, they have contacts, and the other way round. */
 TEST(overlap_and_contacts_agree_in_a_hole) {
-    abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
-    abut_mesh *ball = NULL;
+    AUTO(mesh) bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
+    AUTO(mesh) ball = NULL;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     const double share = test_examine(bowl).hole_fraction;
     if (!(share > 0.03 && share < ABUT_SHEET_HOLE_FRACTION))
         fail_msg("holes of %g", share);
     assert_ok(abut_mesh_transform(unit, 0.12 / 0.5, still, &ball));
-    abut_bvh *outer = NULL, *inner = NULL;
+    AUTO(bvh) outer = NULL, *inner = NULL;
     assert_ok(abut_bvh_create(bowl, NULL, &outer));
     assert_ok(abut_bvh_create(ball, NULL, &inner));
-    abut_world *world = make_world(bowl, ball, ABUT_WORLD_AUTO);
+    AUTO(world) world = make_world(bowl, ball, ABUT_WORLD_AUTO);
     abut_world_pair_info manner = abut_world_pair_info_default();
     assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
     assert_int_equal(ABUT_WORLD_GUARANTEE_LIMITED, manner.guarantee);
@@ -356,8 +318,8 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
             const bool touches = overlap.relation != ABUT_PAIR_APART;
             const bool contacts = count_patches(&a, &b) > 0;
             assert_int_equal(contacts, count_patches(&b, &a) > 0);
-            assert_int_equal(contacts, count_patches_within(&a, &b, 0, true) > 0);
-            assert_true(!contacts || count_patches_within(&a, &b, 0.01, false) > 0);
+            assert_int_equal(contacts, find_patches(&a, &b, 0, true).patches.count > 0);
+            assert_true(!contacts || find_patches(&a, &b, 0.01, false).patches.count > 0);
             touching += touches;
             inside += overlap.relation == ABUT_PAIR_B_INSIDE;
             lost += touches && !contacts;
@@ -370,42 +332,9 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
         fail_msg("of %u poses that touch %u have no contact; %u others have one; worlds differ in "
                  "%u contacts and %u sweeps",
                  touching, lost, extra, in_world, swept);
-    abut_world_destroy(world);
-    abut_bvh_destroy(outer);
-    abut_bvh_destroy(inner);
-    abut_mesh_destroy(ball);
-    abut_mesh_destroy(unit);
-    abut_mesh_destroy(bowl);
 }
 
 /* ---- reliability of contacts ---- */
-
-static abut_reliability reliability_of(const abut_collider *a, const abut_collider *b,
-                                       double margin) {
-    abut_patch list[16];
-    abut_contact contacts[64];
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = list,
-                            .patches.capacity = 16,
-                            .contacts.list = contacts,
-                            .contacts.capacity = 64};
-    abut_patch_options options = abut_patch_options_default();
-    options.margin = margin;
-    assert_ok(abut_contact_find(a, b, &options, &patches));
-    return patches.reliability;
-}
-
-static abut_reliability solid_reliability(const abut_collider *a, const abut_collider *b) {
-    abut_patch list[16];
-    abut_contact contacts[64];
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = list,
-                            .patches.capacity = 16,
-                            .contacts.list = contacts,
-                            .contacts.capacity = 64};
-    assert_ok(abut_contact_find(a, b, NULL, &patches));
-    return patches.reliability;
-}
 
 /* Contacts with an open mesh are limited only if its boundary can decide: where surfaces touch
  * within the margin, and where one is in the box of a mesh with small holes. */
@@ -423,10 +352,10 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         {1, 0, 0, ABUT_RELIABILITY_LIMITED},        {2, 9, 0, ABUT_RELIABILITY_GUARANTEED},
         {2, 0, 0, ABUT_RELIABILITY_UNRELIABLE},     {2, -0.5, 0, ABUT_RELIABILITY_UNRELIABLE}};
     abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
-    abut_mesh *ball = NULL;
+    AUTO(mesh) ball = NULL;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     const uint32_t count = abut_mesh_triangle_count(bowl);
-    uint32_t *turned = malloc(3 * (size_t)count * sizeof *turned);
+    AUTO_FREE uint32_t *turned = malloc(3 * (size_t)count * sizeof *turned);
     assert_non_null(turned);
     memcpy(turned, abut_mesh_indices(bowl), 3 * (size_t)count * sizeof *turned);
     for (uint32_t t = 0; t < count; t += 5) {
@@ -449,7 +378,7 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         b.pose.translation.z = cases[i].z;
         for (int swap = 0; swap < 2; swap++) {
             const abut_reliability found =
-                reliability_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
+                find_patches(swap ? &b : &a, swap ? &a : &b, cases[i].margin, false).reliability;
             if (found.level != cases[i].wanted)
                 fail_msg("case %d: %s: %s", (int)i, abut_reliability_level_name(found.level),
                          found.reason);
@@ -461,16 +390,15 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         sphere.shape.sphere.centre.z = cases[i].z;
         sphere.shape.sphere.radius = 0.12;
         plane.shape.plane = (abut_plane){{0, 0, 1}, -cases[i].z};
-        assert_int_equal(cases[i].wanted, solid_reliability(&a, &sphere).level);
+        assert_int_equal(cases[i].wanted, find_patches(&a, &sphere, 0, false).reliability.level);
         if (cases[i].z > 1) /* then the plane is below all of it */
-            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, solid_reliability(&a, &plane).level);
+            assert_int_equal(ABUT_RELIABILITY_GUARANTEED,
+                             find_patches(&a, &plane, 0, false).reliability.level);
     }
-    free(turned);
     for (int i = 0; i < 3; i++) {
         abut_bvh_destroy(outer[i]);
         abut_mesh_destroy(meshes[i]);
     }
     abut_bvh_destroy(inner);
-    abut_mesh_destroy(ball);
     abut_mesh_destroy(unit);
 }

@@ -49,6 +49,25 @@ typedef struct two_bodies {
     abut_bvh *a, *b, *there_a, *there_b;
 } two_bodies;
 
+static void destroy_two(two_bodies *two) {
+    abut_bvh_destroy(two->there_a);
+    abut_bvh_destroy(two->there_b);
+    abut_bvh_destroy(two->a);
+    abut_bvh_destroy(two->b);
+}
+/* Bodies that end with their scope. */
+#define AUTO_TWO __attribute__((cleanup(destroy_two))) two_bodies
+
+/* Poses of b relative to a, on the CPU. */
+static abut_pair_poses poses_of(const two_bodies *two, const abut_pose *list, size_t count) {
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = two->a;
+    poses.b = two->b;
+    poses.poses_b = list;
+    poses.count = count;
+    return poses;
+}
+
 /* The same poses of those on the device. */
 static abut_pair_poses poses_there(const two_bodies *two, const abut_pair_poses *poses) {
     abut_pair_poses there = *poses;
@@ -137,18 +156,12 @@ static two_bodies build_two(abut_mesh *mesh_a, abut_mesh *mesh_b) {
     return two;
 }
 
-static void destroy_two(two_bodies *two) {
-    abut_bvh_destroy(two->there_a);
-    abut_bvh_destroy(two->there_b);
-    abut_bvh_destroy(two->a);
-    abut_bvh_destroy(two->b);
-}
-
 static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uint64_t seed) {
     double size = largest_extent(mesh_a);
-    two_bodies two = make_two(mesh_a, mesh_b);
+    AUTO_TWO two = make_two(mesh_a, mesh_b);
     count = test_rounds(count);
-    abut_pose *list_a = make_poses(count, size, seed), *list_b = make_poses(count, size, seed + 1);
+    AUTO_FREE abut_pose *list_a = make_poses(count, size, seed),
+                        *list_b = make_poses(count, size, seed + 1);
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = two.a;
     poses.b = two.b;
@@ -165,9 +178,6 @@ static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uin
         check_within(&two, &poses, margins[round], &options);
     }
     check_within(&two, &poses, INFINITY, NULL);
-    free(list_a);
-    free(list_b);
-    destroy_two(&two);
 }
 
 TEST(shapes) {
@@ -190,14 +200,10 @@ TEST(witnesses_of_built_trees) {
         {make_kind(NULL, SOUP_RANDOM, 60, 5), make_kind(NULL, SOUP_SMALL, 60, 6)}};
     for (uint32_t i = 0; i < 3; i++) {
         const double size = largest_extent(meshes[i][0]);
-        abut_mesh *moved = make_moved(abut_mesh_retain(meshes[i][0]), 1.25, vec(0.1, 0, 0));
-        two_bodies two = build_two(meshes[i][0], meshes[i][1]);
-        abut_pose *list = make_poses(count, 0.5 * size, 40 + i);
-        abut_pair_poses poses = abut_pair_poses_default();
-        poses.a = two.a;
-        poses.b = two.b;
-        poses.poses_b = list;
-        poses.count = count;
+        AUTO(mesh) moved = make_moved(abut_mesh_retain(meshes[i][0]), 1.25, vec(0.1, 0, 0));
+        AUTO_TWO two = build_two(meshes[i][0], meshes[i][1]);
+        AUTO_FREE abut_pose *list = make_poses(count, 0.5 * size, 40 + i);
+        abut_pair_poses poses = poses_of(&two, list, count);
         for (int round = 0; round < 2; round++) {
             uint32_t touching = 0;
             check_overlap(&two, &poses, NULL);
@@ -218,9 +224,6 @@ TEST(witnesses_of_built_trees) {
             assert_ok(abut_bvh_set_mesh(two.a, moved));
             assert_ok(abut_bvh_set_mesh(two.there_a, moved));
         }
-        free(list);
-        destroy_two(&two);
-        abut_mesh_destroy(moved);
     }
 }
 
@@ -243,8 +246,8 @@ TEST(single_questions_of_built_trees) {
     enum { COUNT = 24 };
     abut_mesh *small =
         make_moved(make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6), 0.2, vec(0, 0, -0.1));
-    two_bodies two = build_two(make_shape(NULL, ABUT_SHAPE_TORUS, 20), small);
-    abut_pose *list = make_poses(COUNT, 0.4, 3);
+    AUTO_TWO two = build_two(make_shape(NULL, ABUT_SHAPE_TORUS, 20), small);
+    AUTO_FREE abut_pose *list = make_poses(COUNT, 0.4, 3);
     uint32_t touching = 0;
     for (uint32_t i = 0; i < COUNT; i++) {
         static abut_patch patches[2][64];
@@ -281,8 +284,6 @@ TEST(single_questions_of_built_trees) {
         touching += found[0].patches.count > 0;
     }
     assert_true(touching > COUNT / 4);
-    free(list);
-    destroy_two(&two);
 }
 
 /* More pairs at one distance than the device has room for: the tips of two cones of 40 triangles
@@ -298,17 +299,12 @@ TEST(crowds) {
                                   make_shape(NULL, ABUT_SHAPE_BOX, 6),
                                   make_kind(NULL, SOUP_EQUAL, 100, 1)};
     for (int i = 0; i < 3; i++) {
-        two_bodies two = make_two(abut_mesh_retain(meshes[i]), meshes[i]);
-        abut_pair_poses poses = abut_pair_poses_default();
-        poses.a = two.a;
-        poses.b = two.b;
-        poses.poses_b = list;
-        poses.count = 4;
+        AUTO_TWO two = make_two(abut_mesh_retain(meshes[i]), meshes[i]);
+        abut_pair_poses poses = poses_of(&two, list, 4);
         double distance = check_distance(&two, &poses, NULL);
         assert_true(distance > 0.1);
         check_within(&two, &poses, distance, NULL);
         check_within(&two, &poses, nextafter(distance, 0), NULL);
-        destroy_two(&two);
     }
 }
 
@@ -316,7 +312,7 @@ TEST(crowds) {
  * says what the CPU says, whichever pair is the lowest. */
 TEST(within_of_ties) {
     test_random random = {6};
-    two_bodies two =
+    AUTO_TWO two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 6), make_shape(NULL, ABUT_SHAPE_BOX, 7));
     for (int i = 0; i < 6; i++) {
         abut_pose at[2] = {any_pose(&random, 0.3), {{0, 0, 0, 0}, {0, 0, 0}}};
@@ -335,7 +331,6 @@ TEST(within_of_ties) {
             distance = nextafter(distance, 0);
         }
     }
-    destroy_two(&two);
 }
 
 /* A ball in a ball and in the shell of one, and a mesh on itself. */
@@ -351,7 +346,7 @@ TEST(nested) {
         abut_mesh *other =
             i ? abut_mesh_retain(ball)
               : make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), 0.3, vec(0, 0, 0));
-        two_bodies two = make_two(ball, other);
+        AUTO_TWO two = make_two(ball, other);
         abut_pair_options options = abut_pair_options_default();
         abut_pair_poses poses = abut_pair_poses_default();
         poses.count = 5;
@@ -366,15 +361,14 @@ TEST(nested) {
             check_distance(&ordered, &poses, &options);
             check_within(&ordered, &poses, 0.1, &options);
         }
-        destroy_two(&two);
     }
 }
 
 /* A tree that the device built is another one, and a device without doubles is as good. */
 TEST(other_trees) {
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 16);
+    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 16);
     bool doubles = device->info.has_doubles;
-    abut_pose *list = make_poses(60, largest_extent(mesh), 8);
+    AUTO_FREE abut_pose *list = make_poses(60, largest_extent(mesh), 8);
     for (int i = 0; i < 2; i++) {
         two_bodies two;
         device->info.has_doubles = doubles && i == 0;
@@ -384,18 +378,12 @@ TEST(other_trees) {
         assert_ok(abut_bvh_create(mesh, NULL, &two.a));
         assert_ok(abut_bvh_create(mesh, NULL, &two.b));
         assert_ok(abuti_bvh_copy_to_device(two.b, device, &two.there_b));
-        abut_pair_poses poses = abut_pair_poses_default();
-        poses.a = two.a;
-        poses.b = two.b;
-        poses.poses_b = list;
-        poses.count = test_rounds(60);
+        abut_pair_poses poses = poses_of(&two, list, test_rounds(60));
         check_overlap(&two, &poses, NULL);
         check_within(&two, &poses, check_distance(&two, &poses, NULL), NULL);
         destroy_two(&two);
     }
     device->info.has_doubles = doubles;
-    free(list);
-    abut_mesh_destroy(mesh);
 }
 
 enum { ASKED = 20 };
@@ -413,15 +401,12 @@ static abut_status run_query(int question, const abut_pair_poses *poses, answers
 }
 
 TEST(failing_device) {
-    two_bodies two =
+    AUTO_TWO two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
-    abut_pose *list = make_poses(ASKED, 1, 3);
+    AUTO_FREE abut_pose *list = make_poses(ASKED, 1, 3);
     answers got;
-    abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = two.there_a;
-    poses.b = two.there_b;
-    poses.poses_b = list;
-    poses.count = ASKED;
+    abut_pair_poses poses = poses_of(&two, list, ASKED);
+    poses = poses_there(&two, &poses);
     for (int question = 0; question < 3; question++) {
         assert_ok(run_query(question, &poses, &got));
         uint64_t live = abuti_opencl_live(), n = 1;
@@ -435,8 +420,6 @@ TEST(failing_device) {
         }
         assert_true(n > (question ? 14 : 8));
     }
-    free(list);
-    destroy_two(&two);
 }
 
 /* More poses than are searched at once; and given up after the first of them, while the next are
@@ -450,16 +433,12 @@ static bool goes_on(void *user, const char *stage, double fraction) {
 TEST(parts) {
     enum { MANY = 4096 + 99 };
     bool on = true;
-    abut_context *context = test_watched(goes_on, &on);
-    two_bodies two =
+    AUTO(context) context = test_watched(goes_on, &on);
+    AUTO_TWO two =
         make_two(make_shape(context, ABUT_SHAPE_BOX, 1), make_shape(context, ABUT_SHAPE_BOX, 1));
-    abut_pose *list = make_poses(MANY, 2, 8);
-    abut_pair_relation *got = calloc(MANY, sizeof *got);
-    abut_pair_poses poses = abut_pair_poses_default();
-    poses.a = two.a;
-    poses.b = two.b;
-    poses.poses_b = list;
-    poses.count = MANY;
+    AUTO_FREE abut_pose *list = make_poses(MANY, 2, 8);
+    AUTO_FREE abut_pair_relation *got = calloc(MANY, sizeof *got);
+    abut_pair_poses poses = poses_of(&two, list, MANY);
     assert_true(list && got);
     check_overlap(&two, &poses, NULL);
     abut_pair_poses there = poses_there(&two, &poses);
@@ -468,16 +447,12 @@ TEST(parts) {
     on = true;
     poses.count = ASKED;
     check_distance(&two, &poses, NULL);
-    free(got);
-    free(list);
-    destroy_two(&two);
-    abut_context_destroy(context);
 }
 
 TEST(wrong_arguments) {
-    two_bodies two =
+    AUTO_TWO two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));
-    abut_pose *list = make_poses(ASKED, 1, 3);
+    AUTO_FREE abut_pose *list = make_poses(ASKED, 1, 3);
     answers got, kept;
     memset(&got, 0x5a, sizeof got);
     kept = got;
@@ -505,15 +480,13 @@ TEST(wrong_arguments) {
     poses.count = 1;
     assert_refused("margin is nan", abut_pair_within_batch(&poses, NAN, NULL, got.within, NULL));
     assert_refused("margin is -1", abut_pair_within_batch(&poses, -1, NULL, got.within, NULL));
-    free(list);
-    destroy_two(&two);
 }
 
 static abut_status make_and_ask(abut_context *context, void *data) {
     abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
-    abut_mesh *mesh = NULL;
-    abut_bvh *bvh = NULL;
-    abut_bvh *there = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(bvh) bvh = NULL;
+    AUTO(bvh) there = NULL;
     answers got;
     abut_pair_poses poses = abut_pair_poses_default();
     abut_status status = abut_shape_create(context, &box, &mesh);
@@ -524,9 +497,6 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     poses.count = ASKED;
     for (int question = 0; question < 3 && !status; question++)
         status = run_query(question, &poses, &got);
-    abut_bvh_destroy(there);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 

@@ -80,15 +80,15 @@ TEST(discs) {
     test_random random = {17};
     double least = 1;
     for (int i = 0; i < SOUP_COUNT + 4; i++) {
-        abut_bvh *a = hierarchy(i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, 60, 7)
-                                               : make_shape(NULL, ABUT_SHAPE_TORUS, 10));
-        abut_bvh *b = hierarchy(
+        AUTO(bvh)
+        a = hierarchy(i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, 60, 7)
+                                     : make_shape(NULL, ABUT_SHAPE_TORUS, 10));
+        AUTO(bvh)
+        b = hierarchy(
             make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), i % 2 ? 1 : 0.02, vec(0, 0, 0)));
         check_discs(a, discs_of(a));
         check_discs(b, discs_of(b));
         least = fmin(least, check_bounds(a, any_pose(&random, 0.1), b, any_pose(&random, 3)));
-        abut_bvh_destroy(a);
-        abut_bvh_destroy(b);
     }
     assert_true(least < 0.05);
 }

@@ -113,8 +113,8 @@ static void check(const scene *s, const answers *a,
 
 /* 70 objects are sorted otherwise than 9; with 1 thread and with 4. */
 TEST_THREADS(group_is_all_pairs) {
-    scene *s = malloc(sizeof *s);
-    answers *all = malloc(2 * sizeof *all);
+    AUTO_FREE scene *s = malloc(sizeof *s);
+    AUTO_FREE answers *all = malloc(2 * sizeof *all);
     assert_true(s && all);
     static const struct {
         uint32_t count;
@@ -141,8 +141,6 @@ TEST_THREADS(group_is_all_pairs) {
                 assert_memory_equal(all[0].closest, all[1].closest, sizeof all->closest);
             }
         }
-    free(s);
-    free(all);
 }
 
 static uint32_t split;
@@ -160,8 +158,8 @@ static bool is_tested(const scene *s, uint32_t a, uint32_t b) {
  * objects on one side, and with many on both. */
 TEST(filters) {
     static const uint32_t ignored[] = {5, 1, 0, 4, 3, 8, 1, 5, 2, 2};
-    scene *s = malloc(sizeof *s);
-    answers *a = malloc(sizeof *a);
+    AUTO_FREE scene *s = malloc(sizeof *s);
+    AUTO_FREE answers *a = malloc(sizeof *a);
     assert_true(s && a);
     for (int run = 0; run < 2; run++) {
         uint32_t count = run ? 9 : OBJECTS;
@@ -189,15 +187,13 @@ TEST(filters) {
     run_queries(s, a);
     assert_true(a->count == 0 && !a->any[3]);
     free_scene(s);
-    free(s);
-    free(a);
 }
 
 /* Boxes are those of the mesh after a refit, also far away, where positions are rounded. */
 TEST(boxes_follow) {
     abut_pose at[2] = {{{0, 0, 0, 0}, {0, 0, 0}}, {{0, 0, 0, 0}, {3, 0, 0}}};
-    abut_bvh *ball = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4));
-    abut_bvh *other = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4));
+    AUTO(bvh) ball = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4));
+    AUTO(bvh) other = hierarchy(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4));
     abut_pair_object objects[2] = {{sizeof(abut_pair_object), ball, &at[0], 0, 0, 0},
                                    {sizeof(abut_pair_object), other, &at[1], 0, 0, 0}};
     abut_pair_group group = abut_pair_group_default();
@@ -207,17 +203,16 @@ TEST(boxes_follow) {
     group.configuration_count = 1;
     assert_ok(abut_pair_group_any(&group, &any, NULL));
     assert_false(any);
-    abut_mesh *large = NULL;
+    AUTO(mesh) large = NULL;
     assert_ok(abut_mesh_transform(abut_bvh_mesh(ball), 10, at[0], &large));
     assert_ok(abut_bvh_set_mesh(ball, large));
     assert_ok(abut_pair_group_any(&group, &any, NULL));
     assert_true(any);
-    abut_mesh_destroy(large);
     /* two boxes with a common face: coordinates of 1e9 are rotated back to the origin */
     abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1), *away = NULL;
     abut_pose shift = {{0, 0, 0, 0}, {1e9, 0, 0}};
     assert_ok(abut_mesh_transform(box, 1, shift, &away));
-    abut_bvh *near_box = hierarchy(box), *far_box = hierarchy(away);
+    AUTO(bvh) near_box = hierarchy(box), *far_box = hierarchy(away);
     for (int i = 0; i < 100; i++) {
         double angle = 0.061 * i;
         abut_pose back = {{0, 0, sin(angle / 2), cos(angle / 2)},
@@ -232,16 +227,12 @@ TEST(boxes_follow) {
         assert_ok(abut_pair_group_any(&group, &any, NULL));
         assert_true(any == (overlap.relation != ABUT_PAIR_APART));
     }
-    abut_bvh_destroy(near_box);
-    abut_bvh_destroy(far_box);
-    abut_bvh_destroy(ball);
-    abut_bvh_destroy(other);
 }
 
 static abut_status ask_group(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
-    abut_mesh *mesh = NULL;
-    abut_bvh *bvh = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(bvh) bvh = NULL;
     abut_pose *at = data;
     shape.segments = shape.rings = 6;
     abut_status status = abut_shape_create(context, &shape, &mesh);
@@ -262,8 +253,6 @@ static abut_status ask_group(abut_context *context, void *data) {
     abut_pair_group_hit_list group_hits = {&hit, 1, 0};
     status = status ? status : abut_pair_group_list(&group, &group_hits, NULL);
     status = status ? status : abut_pair_group_distance(&group, &closest);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -275,7 +264,7 @@ TEST(out_of_memory) {
 }
 
 TEST(refusals) {
-    scene *s = malloc(sizeof *s);
+    AUTO_FREE scene *s = malloc(sizeof *s);
     bool any[CONFIGURATIONS];
     const uint32_t beyond[] = {1, 9};
     assert_true(s);
@@ -315,5 +304,4 @@ TEST(refusals) {
                  abut_pair_group_list(g, &group_hits, NULL));
     assert_true(group_hits.count > 0);
     free_scene(s);
-    free(s);
 }

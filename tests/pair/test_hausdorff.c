@@ -1,20 +1,12 @@
 /* The Hausdorff distance: between its bounds, which are as near as requested. */
 #include "bvh/meshes.h"
+#include "pair/frame.h"
 
 typedef abut_pair_hausdorff_result bounds_of;
 
 static double size_of(const abut_mesh *mesh) {
     abut_box box = abut_mesh_bounds(mesh);
     return hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
-}
-
-static double largest_coordinate(const abut_mesh *mesh) {
-    abut_box box = abut_mesh_bounds(mesh);
-    double largest = 0;
-    const double all[6] = {box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z};
-    for (int i = 0; i < 6; i++)
-        largest = fmax(largest, fabs(all[i]));
-    return largest;
 }
 
 static double distance_at(const abut_bvh *b, abut_vec3 point) {
@@ -42,7 +34,7 @@ static abut_vec3 point_on(const abut_triangle *t, test_random *random) {
 /* Computes, and checks all guarantees: the witness is on a and as far as `lower`, no point of a
  * is farther than `upper`, and the two are as near as requested. */
 static bounds_of check(abut_mesh *a, abut_mesh *b, double tolerance, uint32_t samples) {
-    abut_bvh *tree_a = hierarchy(abut_mesh_retain(a)), *tree_b = hierarchy(abut_mesh_retain(b));
+    AUTO(bvh) tree_a = hierarchy(abut_mesh_retain(a)), *tree_b = hierarchy(abut_mesh_retain(b));
     abut_pair_hausdorff_options options = abut_pair_hausdorff_options_default();
     bounds_of got;
     options.tolerance = tolerance;
@@ -79,8 +71,6 @@ static bounds_of check(abut_mesh *a, abut_mesh *b, double tolerance, uint32_t sa
         if (here > got.upper + rounding)
             fail_msg("%.17g is more than %.17g", here, got.upper);
     }
-    abut_bvh_destroy(tree_a);
-    abut_bvh_destroy(tree_b);
     return got;
 }
 
@@ -124,15 +114,13 @@ TEST(planes) {
 TEST(box_in_sphere) {
     /* the middles of its sides are the farthest from a ball around a box; from the ball to the box
      * it is what is above them; both except for the error of the ball's triangles */
-    abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1),
-              *ball = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 24), 5, vec(0, 0, 0));
+    AUTO(mesh) box = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) ball = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 24), 5, vec(0, 0, 0));
     const double apart = largest_coordinate(ball) - largest_coordinate(box);
     bounds_of got = check(box, ball, 0, 500);
     assert_true(got.lower <= apart && got.upper >= 0.99 * apart);
     got = check(ball, box, 0, 4000);
     assert_true(got.lower <= apart + 1e-12 && got.upper >= 0.99 * apart);
-    abut_mesh_destroy(box);
-    abut_mesh_destroy(ball);
 }
 
 TEST(farthest_in_the_middle) {
@@ -204,17 +192,15 @@ TEST(nearly_the_same) {
                                       ABUT_SHAPE_TEAPOT_SOLID};
     for (int k = 0; k < (test_brief() ? 2 : 4); k++)
         for (int i = 0; i < 3; i++) {
-            abut_mesh *a = make_shape(NULL, kinds[k], 8), *b = make_shape(NULL, kinds[k], 10),
-                      *moved;
-            abut_pose pose = {{0, 0, 0, 1}, {0, 0, 0}};
-            pose.rotation.z = i == 1 ? 1e-3 : 0;
-            pose.translation.x = i == 2 ? 0.01 : 0;
-            assert_ok(abut_mesh_transform(b, 1, pose, &moved));
+            AUTO(mesh) a = make_shape(NULL, kinds[k], 8);
+            AUTO(mesh) b = make_shape(NULL, kinds[k], 10);
+            AUTO(mesh) moved;
+            abut_pose turn = {{0, 0, 0, 1}, {0, 0, 0}};
+            turn.rotation.z = i == 1 ? 1e-3 : 0;
+            turn.translation.x = i == 2 ? 0.01 : 0;
+            assert_ok(abut_mesh_transform(b, 1, turn, &moved));
             check(a, moved, 0, test_rounds(16000));
             check(moved, a, 1e-4, test_rounds(4000));
-            abut_mesh_destroy(a);
-            abut_mesh_destroy(b);
-            abut_mesh_destroy(moved);
         }
 }
 
@@ -230,11 +216,11 @@ TEST(soups) {
 
 TEST(scales) {
     /* far apart, one much larger than the other, tiny and huge */
-    abut_mesh *a = make_shape(NULL, ABUT_SHAPE_TORUS, 6);
-    abut_mesh *far = make_moved(make_shape(NULL, ABUT_SHAPE_LETTER_E, 6), 1, vec(1e5, 0, 3e4));
+    AUTO(mesh) a = make_shape(NULL, ABUT_SHAPE_TORUS, 6);
+    AUTO(mesh) far = make_moved(make_shape(NULL, ABUT_SHAPE_LETTER_E, 6), 1, vec(1e5, 0, 3e4));
     check(a, far, 0, 500);
     check(far, a, 0, 500);
-    abut_mesh *large = make_moved(make_shape(NULL, ABUT_SHAPE_CONE, 5), 1000, vec(0, 0, 0));
+    AUTO(mesh) large = make_moved(make_shape(NULL, ABUT_SHAPE_CONE, 5), 1000, vec(0, 0, 0));
     check(a, large, 0, 500);
     check(large, a, 0, 500);
     check_and_free(make_moved(abut_mesh_retain(a), 1e-80, vec(0, 0, 0)),
@@ -243,42 +229,33 @@ TEST(scales) {
                    make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 2), 1e80, vec(0, 0, 0)), 0, 500);
     check_and_free(abut_mesh_retain(a),
                    make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 2), 1e60, vec(0, 0, 0)), 0, 500);
-    abut_mesh_destroy(a);
-    abut_mesh_destroy(far);
-    abut_mesh_destroy(large);
 }
 
 /* The smallest meshes. */
 TEST(small_coordinates) {
     static const double sizes[] = {1e-80, 1e-85, 1e-88, 1e-89, 1e-90};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        abut_mesh *a = make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 6), sizes[i], vec(0, 0, 0)),
-                  *b = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 2), sizes[i], vec(0, 0, 0));
-        abut_bvh *of_a = NULL, *of_b = NULL;
+        AUTO(mesh) a = make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 6), sizes[i], vec(0, 0, 0));
+        AUTO(mesh) b = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 2), sizes[i], vec(0, 0, 0));
+        AUTO(bvh) of_a = NULL, *of_b = NULL;
         abut_pair_hausdorff_result found = abut_pair_hausdorff_result_default();
         assert_ok(abut_bvh_create(a, NULL, &of_a));
         assert_ok(abut_bvh_create(b, NULL, &of_b));
         assert_ok(abut_pair_hausdorff(of_a, of_b, NULL, &found));
         assert_true(found.lower >= 0 && found.lower <= found.upper);
         assert_true(found.upper <= 2 * sizes[i]);
-        abut_bvh_destroy(of_a);
-        abut_bvh_destroy(of_b);
-        abut_mesh_destroy(a);
-        abut_mesh_destroy(b);
     }
 }
 
 TEST(tolerances) {
-    abut_mesh *a = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 5),
-              *b = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 9);
+    AUTO(mesh) a = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 5);
+    AUTO(mesh) b = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 9);
     bounds_of fine = check(a, b, 1e-11, 1000);
     for (double tolerance = 1; tolerance > 1e-10; tolerance /= 10) {
         bounds_of got = check(a, b, tolerance, 0);
         assert_true(got.lower <= fine.upper && fine.lower <= got.upper);
     }
     check(a, b, DBL_MIN, 0); /* as far as doubles go */
-    abut_mesh_destroy(a);
-    abut_mesh_destroy(b);
 }
 
 /* ---- the rest ---- */
@@ -345,10 +322,10 @@ static bool stop_at_once(void *user, const char *stage, double fraction) {
 
 TEST(cancelled) {
     uint32_t asked = 0;
-    abut_context *context = test_watched(stop_at_once, &asked);
-    abut_mesh *a = make_shape(context, ABUT_SHAPE_TORUS, 9),
-              *b = make_shape(context, ABUT_SHAPE_TORUS, 8);
-    abut_bvh *tree_a = hierarchy(abut_mesh_retain(a)), *tree_b = hierarchy(abut_mesh_retain(b));
+    AUTO(context) context = test_watched(stop_at_once, &asked);
+    AUTO(mesh) a = make_shape(context, ABUT_SHAPE_TORUS, 9);
+    AUTO(mesh) b = make_shape(context, ABUT_SHAPE_TORUS, 8);
+    AUTO(bvh) tree_a = hierarchy(abut_mesh_retain(a)), *tree_b = hierarchy(abut_mesh_retain(b));
     bounds_of got, before;
     memset(&got, 0x5a, sizeof got);
     got.size = sizeof got;
@@ -356,16 +333,11 @@ TEST(cancelled) {
     assert_int_equal(abut_pair_hausdorff(tree_a, tree_b, NULL, &got), ABUT_ERROR_CANCELLED);
     assert_memory_equal(&got, &before, sizeof got);
     assert_true(asked > 0);
-    abut_bvh_destroy(tree_a);
-    abut_bvh_destroy(tree_b);
-    abut_mesh_destroy(a);
-    abut_mesh_destroy(b);
-    abut_context_destroy(context);
 }
 
 TEST(refusals) {
-    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
-    abut_bvh *tree = hierarchy(abut_mesh_retain(mesh));
+    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
+    AUTO(bvh) tree = hierarchy(abut_mesh_retain(mesh));
     abut_pair_hausdorff_options options = abut_pair_hausdorff_options_default();
     bounds_of got = abut_pair_hausdorff_result_default();
     assert_refused("a is null", abut_pair_hausdorff(NULL, tree, NULL, &got));
@@ -377,6 +349,4 @@ TEST(refusals) {
     assert_refused("tolerance is", abut_pair_hausdorff(tree, tree, &options, &got));
     options.size = 0;
     assert_refused("size", abut_pair_hausdorff(tree, tree, &options, &got));
-    abut_bvh_destroy(tree);
-    abut_mesh_destroy(mesh);
 }

@@ -229,7 +229,7 @@ static const abut_pose still;
 /* Exchanged, both moved, far away, and larger or smaller. */
 TEST(invariant) {
     test_random random = {44};
-    abut_bvh *torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 4);
+    AUTO(bvh) torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 4);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         abut_collider a = abut_collider_from_bvh(torus, random_pose(&random, 0.4)),
                       b = abut_collider_from_bvh(ball, random_pose(&random, 0.4));
@@ -277,14 +277,12 @@ TEST(invariant) {
             abut_bvh_destroy((abut_bvh *)(uintptr_t)f.shape.body.bvh);
         }
     }
-    abut_bvh_destroy(torus);
-    abut_bvh_destroy(ball);
 }
 
 /* The same bits with any number of lanes. */
 TEST(lanes) {
     test_random random = {48};
-    abut_bvh *torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 6);
+    AUTO(bvh) torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 6);
     for (uint32_t round = 0; round < test_rounds(80); round++) {
         abut_collider a = abut_collider_from_bvh(torus, random_pose(&random, 0.4)),
                       b = abut_collider_from_bvh(ball, random_pose(&random, 0.4));
@@ -298,8 +296,6 @@ TEST(lanes) {
             assert_memory_equal(&wide.bounds, &found.bounds, sizeof wide.bounds);
         }
     }
-    abut_bvh_destroy(torus);
-    abut_bvh_destroy(ball);
 }
 
 /* A large block with a cavity in the form of a solid; takes the mesh. */
@@ -314,10 +310,10 @@ TEST(rest) {
     static const abut_shape_kind kinds[] = {ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_TUBE,
                                             ABUT_SHAPE_LETTER_G};
     test_random random = {45};
-    abut_bvh *a = shape_tree(ABUT_SHAPE_TORUS, 16);
+    AUTO(bvh) a = shape_tree(ABUT_SHAPE_TORUS, 16);
     double volume = volume_of(a);
     for (int kind = 0; kind < 3; kind++) {
-        abut_bvh *b = shape_tree(kinds[kind], 6), *rest = around(make_shape(NULL, kinds[kind], 6));
+        AUTO(bvh) b = shape_tree(kinds[kind], 6), *rest = around(make_shape(NULL, kinds[kind], 6));
         for (uint32_t round = 0; round < test_rounds(160); round++) {
             abut_collider p = abut_collider_from_bvh(a, random_pose(&random, 0.4)),
                           q = abut_collider_from_bvh(b, random_pose(&random, 0.4)),
@@ -326,10 +322,7 @@ TEST(rest) {
             assert_near(volume, in.volume + out.volume, 1e-13);
             assert_near(0, v3_length(v3_add(in.area_vector, out.area_vector)), 1e-12);
         }
-        abut_bvh_destroy(b);
-        abut_bvh_destroy(rest);
     }
-    abut_bvh_destroy(a);
 }
 
 /* ---- kinds ---- */
@@ -342,7 +335,7 @@ static abut_pair_measures at(const abut_bvh *a, const abut_bvh *b, double x, dou
 
 TEST(nested) {
     abut_mesh *small = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
-    abut_bvh *ball = hierarchy(small), *hollow = around(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 6));
+    AUTO(bvh) ball = hierarchy(small), *hollow = around(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 6));
     double volume = volume_of(ball);
     assert_int_equal(ABUT_PAIR_KIND_APART, at(ball, hollow, 0, 0, 0).kind); /* in the cavity */
     assert_int_equal(ABUT_PAIR_KIND_APART, at(ball, hollow, 20, 0, 0).kind);
@@ -359,50 +352,43 @@ TEST(nested) {
     static const double heights[] = {0, 1e-14, 1e-11, 1e-6};
     for (int i = 0; i < 4; i++) {
         block foil = {{-0.5, -0.5, 0}, {0.5, 0.5, 1}};
-        abut_bvh *flat = block_tree(&foil, 2);
+        AUTO(bvh) flat = block_tree(&foil, 2);
         uint32_t count = abut_mesh_vertex_count(abut_bvh_mesh(flat));
-        abut_vec3 *positions = malloc(count * sizeof *positions);
+        AUTO_FREE abut_vec3 *positions = malloc(count * sizeof *positions);
         assert_non_null(positions);
         for (uint32_t k = 0; k < count; k++) {
             positions[k] = abut_mesh_local_positions(abut_bvh_mesh(flat))[k];
             positions[k].z *= heights[i];
         }
-        abut_bvh *sheet =
-            hierarchy(test_mesh(NULL, positions, count, abut_mesh_indices(abut_bvh_mesh(flat)),
-                                abut_mesh_triangle_count(abut_bvh_mesh(flat))));
+        AUTO(bvh)
+        sheet = hierarchy(test_mesh(NULL, positions, count, abut_mesh_indices(abut_bvh_mesh(flat)),
+                                    abut_mesh_triangle_count(abut_bvh_mesh(flat))));
         abut_pair_measures in = at(sheet, hollow, 2, 0, 0);
         assert_int_equal(ABUT_PAIR_KIND_A_INSIDE, in.kind);
         assert_near(heights[i], in.volume, 1e-10);
         assert_near(0, v3_length(in.centroid), 1e-6);
         assert_int_equal(ABUT_PAIR_KIND_B_INSIDE, at(hollow, sheet, 2, 0, 0).kind);
         assert_int_equal(ABUT_PAIR_KIND_APART, at(sheet, hollow, 20, 0, 0).kind);
-        free(positions);
-        abut_bvh_destroy(flat);
-        abut_bvh_destroy(sheet);
     }
     /* Of several parts each counts for itself. */
     abut_mesh *list = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
     for (int i = 1; i < 5; i++)
         list = make_joined(list, make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1,
                                             vec(0.3 * i, 0, 0)));
-    abut_bvh *parts = hierarchy(list), *box = shape_tree(ABUT_SHAPE_BOX, 1);
+    AUTO(bvh) parts = hierarchy(list), *box = shape_tree(ABUT_SHAPE_BOX, 1);
     abut_pair_measures three =
         at(parts, box, 0.1, 0, 0); /* x from -0.4 to 0.6: at 0, 0.3 and 0.6 */
     assert_int_equal(ABUT_PAIR_KIND_OVERLAP, three.kind);
     assert_near(2.5 * volume, three.volume, 1e-15);
-    abut_bvh_destroy(parts);
-    abut_bvh_destroy(box);
-    abut_bvh_destroy(ball);
-    abut_bvh_destroy(hollow);
 }
 
 /* A ball in a box that is larger by up to 1e12, or half-way through its side. */
 TEST(specks) {
-    abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 2);
+    AUTO(bvh) box = shape_tree(ABUT_SHAPE_BOX, 2);
     for (int power = 0; power <= 12; power += 3) {
         double size = pow(10, -power);
         abut_mesh *ball = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), size, vec(0, 0, 0));
-        abut_bvh *speck = hierarchy(ball);
+        AUTO(bvh) speck = hierarchy(ball);
         double volume = volume_of(speck);
         abut_pair_measures found = at(speck, box, -0.25 * (power > 0), 0, 0);
         assert_int_equal(ABUT_PAIR_KIND_A_INSIDE, found.kind);
@@ -416,16 +402,14 @@ TEST(specks) {
         assert_near(volume / 2, found.volume, (1e-12 + 1e-15 / size) * volume);
         assert_near(found.area_b, at(speck, box, -0.5, 0, 0).area_a,
                     (1e-12 + 1e-15 / size) * size * size);
-        abut_bvh_destroy(speck);
     }
-    abut_bvh_destroy(box);
 }
 
 /* Faces, edges and corners on faces, edges and corners: the same however both are turned. */
 TEST(touching) {
     static const abut_vec3 corners[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 2),
-             *tip = hierarchy(test_mesh(NULL, corners, 4, tetrahedron_indices, 4));
+    AUTO(bvh) box = shape_tree(ABUT_SHAPE_BOX, 2);
+    AUTO(bvh) tip = hierarchy(test_mesh(NULL, corners, 4, tetrahedron_indices, 4));
     const struct {
         abut_vec3 at;
         abut_pair_kind kind;
@@ -481,8 +465,6 @@ TEST(touching) {
     assert_ok(abut_pair_measure(&a, &b, &options, &found));
     assert_int_equal(ABUT_PAIR_KIND_TOUCH, found.kind);
     assert_near(0.5, found.flush_area, 1e-5);
-    abut_bvh_destroy(box);
-    abut_bvh_destroy(tip);
 }
 
 /* ---- hard input ---- */
@@ -494,9 +476,9 @@ TEST(odd_meshes) {
     abut_bvh *inward = hierarchy(make_flipped(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4)));
     abut_bvh *soup =
         hierarchy(make_flipped(make_flipped(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4))));
-    abut_mesh *whole = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4);
+    AUTO(mesh) whole = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4);
     uint32_t count = abut_mesh_triangle_count(whole);
-    abut_vec3 *corners = malloc(3 * ((size_t)count + 3) * sizeof *corners);
+    AUTO_FREE abut_vec3 *corners = malloc(3 * ((size_t)count + 3) * sizeof *corners);
     assert_non_null(corners);
     for (uint32_t i = 0; i < count; i++) {
         abut_triangle t = triangle_of(whole, i);
@@ -511,8 +493,6 @@ TEST(odd_meshes) {
     abut_bvh *needle = hierarchy(make_soup(NULL, corners, count + 3));
     abut_bvh *twice = hierarchy(make_joined(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4),
                                             make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4)));
-    free(corners);
-    abut_mesh_destroy(whole);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         abut_collider a = abut_collider_from_bvh(torus, random_pose(&random, 0.4)),
                       b = abut_collider_from_bvh(ball, random_pose(&random, 0.4));
@@ -552,7 +532,7 @@ TEST(odd_meshes) {
 
 /* Borders and triangles that face opposite ways: a kind, and a reason for the rest. */
 TEST(open_meshes) {
-    abut_bvh *sheet = shape_tree(ABUT_SHAPE_SHEET, 3), *box = shape_tree(ABUT_SHAPE_BOX, 1);
+    AUTO(bvh) sheet = shape_tree(ABUT_SHAPE_SHEET, 3), *box = shape_tree(ABUT_SHAPE_BOX, 1);
     abut_pair_measures found = at(sheet, box, 0, 0, 0);
     assert_int_equal(ABUT_PAIR_KIND_OVERLAP, found.kind);
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, found.reliability.level);
@@ -567,14 +547,12 @@ TEST(open_meshes) {
     memcpy(indices, abut_mesh_indices(mesh), sizeof indices);
     indices[0] = abut_mesh_indices(mesh)[1];
     indices[1] = abut_mesh_indices(mesh)[0];
-    abut_bvh *turned = hierarchy(test_mesh(NULL, abut_mesh_local_positions(mesh),
-                                           abut_mesh_vertex_count(mesh), indices, 12));
+    AUTO(bvh)
+    turned = hierarchy(test_mesh(NULL, abut_mesh_local_positions(mesh),
+                                 abut_mesh_vertex_count(mesh), indices, 12));
     found = at(turned, box, 0.5, 0, 0);
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, found.reliability.level);
     assert_non_null(strstr(found.reliability.reason, "opposite ways"));
-    abut_bvh_destroy(sheet);
-    abut_bvh_destroy(box);
-    abut_bvh_destroy(turned);
 }
 
 /* Nothing but finite numbers, whatever comes: sizes from 1e-80 to 1e80, far away, soups, and soups
@@ -614,7 +592,7 @@ TEST(hostile) {
 }
 
 TEST(refused) {
-    abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 1);
+    AUTO(bvh) box = shape_tree(ABUT_SHAPE_BOX, 1);
     abut_collider a = abut_collider_from_bvh(box, abut_pose_identity()),
                   none = abut_collider_from_bvh(NULL, abut_pose_identity());
     abut_pair_measure_options options = abut_pair_measure_options_default();
@@ -633,15 +611,14 @@ TEST(refused) {
     assert_near(7, found.volume, 0);
     assert_string_equal("same", abut_pair_kind_name(ABUT_PAIR_KIND_SAME));
     assert_null(abut_pair_kind_name((abut_pair_kind)99));
-    abut_bvh_destroy(box);
 }
 
 /* After a refit the shell is that of the new positions. */
 TEST(refitted) {
     abut_mesh *mesh = make_flipped(make_flipped(make_shape(NULL, ABUT_SHAPE_BOX, 2)));
-    abut_mesh *larger = NULL;
+    AUTO(mesh) larger = NULL;
     assert_ok(abut_mesh_transform(mesh, 2, still, &larger));
-    abut_bvh *box = hierarchy(mesh), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 3);
+    AUTO(bvh) box = hierarchy(mesh), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 3);
     assert_int_equal(ABUT_PAIR_KIND_B_INSIDE, at(box, ball, 0, 0, 0).kind);
     assert_near(1, at(box, box, 0, 0, 0).volume, 1e-15);
     assert_ok(abut_bvh_set_mesh(box, larger));
@@ -649,25 +626,21 @@ TEST(refitted) {
     assert_int_equal(ABUT_PAIR_KIND_SAME, at(box, box, 0, 0, 0).kind);
     /* A corner that comes apart opens it. */
     uint32_t count = abut_mesh_vertex_count(larger);
-    abut_vec3 *positions = malloc(count * sizeof *positions);
+    AUTO_FREE abut_vec3 *positions = malloc(count * sizeof *positions);
     assert_non_null(positions);
     memcpy(positions, abut_mesh_local_positions(larger), count * sizeof *positions);
     positions[abut_mesh_indices(larger)[0]].x += 0.3;
-    abut_mesh *open = test_mesh(NULL, positions, count, abut_mesh_indices(larger),
-                                abut_mesh_triangle_count(larger));
+    AUTO(mesh)
+    open = test_mesh(NULL, positions, count, abut_mesh_indices(larger),
+                     abut_mesh_triangle_count(larger));
     assert_ok(abut_bvh_set_mesh(box, open));
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, at(box, ball, 0, 0, 0).reliability.level);
-    free(positions);
-    abut_mesh_destroy(open);
-    abut_mesh_destroy(larger);
-    abut_bvh_destroy(box);
-    abut_bvh_destroy(ball);
 }
 
 static abut_status measure_shape(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(*(const abut_shape_kind *)data);
-    abut_mesh *mesh = NULL;
-    abut_bvh *bvh = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(bvh) bvh = NULL;
     abut_pair_measures found = abut_pair_measures_default();
     shape.segments = shape.rings = 4;
     abut_status status = abut_shape_create(context, &shape, &mesh);
@@ -678,8 +651,6 @@ static abut_status measure_shape(abut_context *context, void *data) {
                                                  (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1 * i, 0}});
         status = abut_pair_measure(&a, &b, NULL, &found);
     }
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -706,7 +677,7 @@ static void *ask_shared(void *data) {
 
 TEST_THREADS(many_at_once) {
     enum { THREADS = 4 };
-    abut_bvh *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 3);
+    AUTO(bvh) ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 3);
     pthread_t threads[THREADS];
     shared all[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -717,5 +688,4 @@ TEST_THREADS(many_at_once) {
         pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS; i++)
         assert_true(all[i].volume == all[0].volume && all[i].volume > 0);
-    abut_bvh_destroy(ball);
 }

@@ -124,13 +124,7 @@ static void check_distance(const abut_collider *a, const abut_collider *b, const
     options.surface_only = true;
     memset(&got, 0x5a, sizeof got);
     assert_ok(abut_pair_distance(a, b, &options, cache, &got));
-    abut_box box_a = abut_mesh_bounds(moved_a), box_b = abut_mesh_bounds(moved_b);
-    double size =
-        fmax(fmax(fabs(box_a.lo.x), fabs(box_a.hi.x)), fmax(fabs(box_b.lo.x), fabs(box_b.hi.x)));
-    size = fmax(size, fmax(fmax(fabs(box_a.lo.y), fabs(box_a.hi.y)),
-                           fmax(fabs(box_b.lo.y), fabs(box_b.hi.y))));
-    size = fmax(size, fmax(fmax(fabs(box_a.lo.z), fabs(box_a.hi.z)),
-                           fmax(fabs(box_b.lo.z), fabs(box_b.hi.z))));
+    double size = fmax(largest_coordinate(moved_a), largest_coordinate(moved_b));
     if (slow->meeting_count) {
         assert_int_equal(got.relation, ABUT_PAIR_INTERSECTING);
         assert_true(got.distance == 0 && same_point(got.point_a, got.point_b));
@@ -258,8 +252,9 @@ TEST(shapes) {
     test_random random = {11};
     for (int i = 0; i < KINDS; i++)
         for (int j = i; j < KINDS; j++) {
-            abut_bvh *a = hierarchy(make_shape(NULL, kinds[i], kinds[i] == ABUT_SHAPE_BOX ? 2 : 5));
-            abut_bvh *b = hierarchy(
+            AUTO(bvh) a = hierarchy(make_shape(NULL, kinds[i], kinds[i] == ABUT_SHAPE_BOX ? 2 : 5));
+            AUTO(bvh)
+            b = hierarchy(
                 make_moved(make_shape(NULL, kinds[j], 4), scales[(i + j) % 3], vec(0, 0, 0)));
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
@@ -269,8 +264,6 @@ TEST(shapes) {
                                              : k < 4 ? 0.8
                                                      : 2),
                            true, &cache);
-            abut_bvh_destroy(a);
-            abut_bvh_destroy(b);
         }
     for (int i = 0; i < 4; i++)
         assert_true(relations_seen[i] > 1);
@@ -281,16 +274,14 @@ TEST(soups) {
     test_random random = {5};
     for (int i = 0; i < SOUP_COUNT; i++)
         for (int j = i; j < SOUP_COUNT; j++) {
-            abut_bvh *a = hierarchy(make_kind(NULL, (soup_kind)i, 25, (uint64_t)i + 1));
-            abut_bvh *b = hierarchy(make_kind(NULL, (soup_kind)j, 19, (uint64_t)j + 91));
+            AUTO(bvh) a = hierarchy(make_kind(NULL, (soup_kind)i, 25, (uint64_t)i + 1));
+            AUTO(bvh) b = hierarchy(make_kind(NULL, (soup_kind)j, 19, (uint64_t)j + 91));
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
             check_pair(a, still, b, still, false, &cache);
             for (int k = 0; k < 2; k++)
                 check_pair(a, any_pose(&random, 1), b, any_pose(&random, k < 1 ? 2 : 9), false,
                            &cache);
-            abut_bvh_destroy(a);
-            abut_bvh_destroy(b);
         }
 }
 
@@ -301,7 +292,7 @@ TEST(touching) {
     shape.segments = 2;
     abut_mesh *mesh = NULL;
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
-    abut_bvh *box = hierarchy(mesh);
+    AUTO(bvh) box = hierarchy(mesh);
     static const abut_quat turns[] = {{0, 0, 0, 0}, {1, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 1, 0}};
     for (size_t t = 0; t < sizeof turns / sizeof *turns; t++)
         for (int x = 0; x < 4; x++)
@@ -332,27 +323,25 @@ TEST(touching) {
     b.pose.translation = vec(5, 0, 0);
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &got));
     assert_true(got.distance == 3 && got.point_a.x == 1 && got.point_b.x == 4);
-    abut_bvh_destroy(box);
 }
 
 /* A part inside a solid, in its cavity, and beside it. */
 TEST(containment) {
-    abut_mesh *small = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
+    AUTO(mesh) small = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
     abut_mesh *large = make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 8), 8, vec(0, 0, 0));
     abut_mesh *wall = NULL, *hollow = NULL, *two = NULL, *far = NULL;
     assert_ok(abut_mesh_transform(large, -0.5, still, &wall)); /* mirrored: faces inwards? */
-    abut_topology *topology = NULL;
+    AUTO(topology) topology = NULL;
     abut_mesh *both[2] = {large, wall}, *joined = NULL;
     assert_ok(abut_mesh_join(both, 2, &joined));
     assert_ok(abut_topology_create(joined, &topology));
     assert_ok(abut_mesh_orient(topology, &hollow, NULL));
-    abut_topology_destroy(topology);
     abut_mesh_destroy(joined);
     assert_ok(abut_mesh_transform(small, 1, (abut_pose){{0, 0, 0, 0}, {40, 0, 0}}, &far));
     both[0] = far;
     both[1] = small;
     assert_ok(abut_mesh_join(both, 2, &two));
-    abut_bvh *solid = hierarchy(large), *shell = hierarchy(hollow), *pair = hierarchy(two);
+    AUTO(bvh) solid = hierarchy(large), *shell = hierarchy(hollow), *pair = hierarchy(two);
     double radius = abut_mesh_bounds(abut_bvh_mesh(solid)).hi.z;
     static const abut_pair_relation in_solid[] = {ABUT_PAIR_B_INSIDE, ABUT_PAIR_B_INSIDE,
                                                   ABUT_PAIR_APART, ABUT_PAIR_INTERSECTING};
@@ -375,10 +364,6 @@ TEST(containment) {
         check_pair(shell, still, pair, at, true, NULL);
         check_pair(solid, still, pair, at, true, NULL);
     }
-    abut_bvh_destroy(solid);
-    abut_bvh_destroy(shell);
-    abut_bvh_destroy(pair);
-    abut_mesh_destroy(small);
     abut_mesh_destroy(wall);
     abut_mesh_destroy(far);
 }
@@ -386,8 +371,8 @@ TEST(containment) {
 /* A mesh without some of its triangles, its vertices shared or not. */
 static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
     uint32_t count = abut_mesh_triangle_count(mesh), kept = 0;
-    uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
-    abut_vec3 *corners = malloc(3 * (size_t)count * sizeof *corners);
+    AUTO_FREE uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+    AUTO_FREE abut_vec3 *corners = malloc(3 * (size_t)count * sizeof *corners);
     assert_true(indices && corners);
     for (uint32_t t = 0; t < count; t++) {
         if (t % every == 0)
@@ -404,8 +389,6 @@ static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
     } else {
         holed = make_soup(NULL, corners, kept);
     }
-    free(indices);
-    free(corners);
     abut_mesh_destroy(mesh);
     return holed;
 }
@@ -415,18 +398,18 @@ static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
 TEST(borders) {
     test_random random = {21};
     abut_mesh *speck = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 1), 1e-3, vec(0, 0, 0));
-    abut_bvh *point = hierarchy(speck);
+    AUTO(bvh) point = hierarchy(speck);
     uint32_t seen[2] = {0, 0};
     for (int kind = 0; kind < 6; kind++) {
         static const uint32_t holes[] = {2, 5, 1000};
         abut_mesh *whole = make_shape(NULL, kind % 2 ? ABUT_SHAPE_UVSPHERE : ABUT_SHAPE_LETTER_G,
                                       kind % 2 ? 9 : 2);
-        abut_bvh *shared = hierarchy(with_holes(abut_mesh_retain(whole), holes[kind / 2], true));
-        abut_bvh *soup = hierarchy(with_holes(whole, holes[kind / 2], false));
+        AUTO(bvh) shared = hierarchy(with_holes(abut_mesh_retain(whole), holes[kind / 2], true));
+        AUTO(bvh) soup = hierarchy(with_holes(whole, holes[kind / 2], false));
         const bool sheet = test_examine(abut_bvh_mesh(shared)).is_sheet;
         for (int i = 0; i < 60; i++) {
             abut_collider a = abut_collider_from_bvh(shared, i % 3 ? any_pose(&random, 1) : still);
-            abut_mesh *moved = transformed(shared, a.pose);
+            AUTO(mesh) moved = transformed(shared, a.pose);
             abut_collider b = abut_collider_from_bvh(point, still);
             b.pose.translation = point_around(moved, &random, 0.9);
             if (i % 3 == 0 && i % 2) { /* right behind a vertex, along an axis */
@@ -435,7 +418,7 @@ TEST(borders) {
                 b.pose.translation.x = corner.x - speck_triangle.corner[0].x;
                 b.pose.translation.y = corner.y - speck_triangle.corner[0].y;
             }
-            abut_mesh *moved_b = transformed(point, b.pose);
+            AUTO(mesh) moved_b = transformed(point, b.pose);
             abut_vec3 o = abut_mesh_local_origin(moved_b),
                       p = abut_mesh_local_positions(moved_b)[0];
             double turns = fabs(brute_winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
@@ -449,14 +432,9 @@ TEST(borders) {
                 assert_int_equal(relation, inside ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_APART);
                 seen[inside]++;
             }
-            abut_mesh_destroy(moved);
-            abut_mesh_destroy(moved_b);
         }
-        abut_bvh_destroy(shared);
-        abut_bvh_destroy(soup);
     }
     assert_true(seen[0] > 50 && seen[1] > 30);
-    abut_bvh_destroy(point);
 }
 
 /* Sizes and places at which doubles are coarse or floats have no exponent. */
@@ -465,24 +443,25 @@ TEST(extremes) {
     test_random random = {8};
     for (int i = 0; i < 5; i++)
         for (int j = test_brief() ? i % 2 : 0; j < 5; j += test_brief() ? 2 : 1) {
-            abut_bvh *a = hierarchy(
+            AUTO(bvh)
+            a = hierarchy(
                 make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), scales[i], vec(0, 0, 0)));
-            abut_bvh *b = hierarchy(
+            AUTO(bvh)
+            b = hierarchy(
                 make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 4), scales[j], vec(0, 0, 0)));
             abut_pair_cache cache;
             memset(&cache, 0, sizeof cache);
             for (int k = 0; k < 2; k++)
                 check_pair(a, any_pose(&random, 0.5 * scales[i]), b, any_pose(&random, scales[j]),
                            true, &cache);
-            abut_bvh_destroy(a);
-            abut_bvh_destroy(b);
         }
     /* together, but far from the origin */
     static const double places[] = {1e3, 1e6, 1e10, 1e15, 1e16, 1e30};
     for (int i = 0; i < 6; i++) {
-        abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 5));
-        abut_bvh *b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 5), 1,
-                                           vec(places[i], -places[i], places[i] / 3)));
+        AUTO(bvh) a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 5));
+        AUTO(bvh)
+        b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_UVSPHERE, 5), 1,
+                                 vec(places[i], -places[i], places[i] / 3)));
         for (int k = 0; k < 2; k++) {
             abut_pose at = any_pose(&random, 0.7), turned = any_pose(&random, 0.7);
             at.translation.x += places[i];
@@ -492,8 +471,6 @@ TEST(extremes) {
             check_pair(a, turned, a, at, true, NULL);
             check_pair(a, at, a, at, true, NULL);
         }
-        abut_bvh_destroy(a);
-        abut_bvh_destroy(b);
     }
 }
 
@@ -501,14 +478,14 @@ TEST(extremes) {
 TEST(far_apart) {
     static const double places[] = {100, 1e4, 1e9, 1e20, 1e30, 1e80};
     test_random random = {9};
-    abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 6));
-    abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
+    AUTO(bvh) a = hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 6));
+    AUTO(bvh) b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_E, 2));
     for (int i = 0; i < 24; i++) {
         double place = places[i % 6];
         abut_collider at_a = abut_collider_from_bvh(a, any_pose(&random, i < 12 ? 1 : place));
         abut_collider at_b = abut_collider_from_bvh(b, any_pose(&random, place));
         at_b.pose.translation.x = at_a.pose.translation.x + place;
-        abut_mesh *moved_a = transformed(a, at_a.pose), *moved_b = transformed(b, at_b.pose);
+        AUTO(mesh) moved_a = transformed(a, at_a.pose), *moved_b = transformed(b, at_b.pose);
         slow_answer slow = slowly(moved_a, moved_b, tie_of(&at_a, &at_b, moved_a, moved_b));
         abut_separation got, again;
         abut_pair_cache cache;
@@ -526,11 +503,7 @@ TEST(far_apart) {
         assert_ok(abut_pair_within(&at_a, &at_b, 0.9 * got.distance, NULL, NULL, &within, NULL));
         assert_false(within);
         free(slow.meetings);
-        abut_mesh_destroy(moved_a);
-        abut_mesh_destroy(moved_b);
     }
-    abut_bvh_destroy(a);
-    abut_bvh_destroy(b);
 }
 
 /* ---- tiny meshes ---- */
@@ -551,7 +524,7 @@ static int64_t pairs_at(double scale) {
     shape.segments = 12;
     shape.rings = 8;
     abut_mesh *ring = NULL, *small = NULL;
-    abut_bvh *bvh = NULL;
+    AUTO(bvh) bvh = NULL;
     uint64_t count = 0;
     assert_ok(abut_context_create(&options, &context));
     assert_ok(abut_shape_create(context, &shape, &ring));
@@ -570,7 +543,6 @@ static int64_t pairs_at(double scale) {
     status = abut_pair_intersections(&a, &b, &crossings);
     count = crossings.count;
     assert_true(status == ABUT_OK || status == ABUT_ERROR_BUFFER);
-    abut_bvh_destroy(bvh);
     abut_mesh_destroy(small);
     abut_mesh_destroy(ring);
     abut_context_destroy(context);

@@ -75,30 +75,37 @@ static bool referee_meets(const abut_mesh *mesh, bool by_index, uint32_t a, uint
     return false;
 }
 
+/* How many pairs there are, without a list. */
+static uint64_t count_pairs(const abut_bvh *bvh, const abut_pair_self_options *options) {
+    abut_pair_self_intersection_list none = {NULL, 0, 0};
+    const abut_status status = abut_pair_self_intersections(bvh, options, &none);
+    assert_int_equal(status, none.count ? ABUT_ERROR_BUFFER : ABUT_OK);
+    return none.count;
+}
+
+static bool intersects(const abut_bvh *bvh, const abut_pair_self_options *options) {
+    bool any;
+    assert_ok(abut_pair_self_intersects(bvh, options, &any));
+    return any;
+}
+
 /* Each mesh with the next number of lanes; pairs are counted with the most. */
 static uint64_t check(abut_mesh *mesh, bool by_index) {
     static const int lanes[] = {4, 8, 16};
     static size_t checks;
     abut_pair_self_options options = abut_pair_self_options_default();
     options.by_index = by_index;
-    abut_bvh *bvh;
+    AUTO(bvh) bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     uint32_t n = abut_mesh_triangle_count(mesh);
-    uint64_t count = 12345, again, at = 0;
-    bool any;
-    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
-    abut_status status = abut_pair_self_intersections(bvh, &options, &self_pairs);
-    count = self_pairs.count;
-    assert_int_equal(status, count ? ABUT_ERROR_BUFFER : ABUT_OK);
-    abut_pair_self_intersection *pairs = calloc(count + 1, sizeof *pairs);
+    uint64_t count = count_pairs(bvh, &options), at = 0;
+    AUTO_FREE abut_pair_self_intersection *pairs = calloc(count + 1, sizeof *pairs);
     assert_non_null(pairs);
     abuti_simd_limit_lanes(lanes[checks++ % 3]);
-    self_pairs = (abut_pair_self_intersection_list){pairs, count, 0};
+    abut_pair_self_intersection_list self_pairs = {pairs, count, 0};
     assert_ok(abut_pair_self_intersections(bvh, &options, &self_pairs));
-    again = self_pairs.count;
-    assert_int_equal(count, again);
-    assert_ok(abut_pair_self_intersects(bvh, &options, &any));
-    assert_int_equal(any, count > 0);
+    assert_int_equal(count, self_pairs.count);
+    assert_int_equal(intersects(bvh, &options), count > 0);
     abuti_simd_limit_lanes(16);
     for (uint32_t a = 0; a < n; a++)
         for (uint32_t b = a + 1; b < n; b++) {
@@ -117,8 +124,6 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
             at++;
         }
     assert_int_equal(at, count);
-    free(pairs);
-    abut_bvh_destroy(bvh);
     return count;
 }
 
@@ -179,33 +184,23 @@ TEST(shapes) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         if (kind == ABUT_SHAPE_TEAPOT)
             continue; /* its spout goes through its body */
-        abut_mesh *mesh = make_shape(serial, (abut_shape_kind)kind, 8);
+        AUTO(mesh) mesh = make_shape(serial, (abut_shape_kind)kind, 8);
         const uint32_t *indices = abut_mesh_indices(mesh);
         uint32_t n = abut_mesh_triangle_count(mesh);
-        abut_vec3 *corners = malloc(3 * (size_t)n * sizeof *corners);
+        AUTO_FREE abut_vec3 *corners = malloc(3 * (size_t)n * sizeof *corners);
         assert_non_null(corners);
         for (uint32_t i = 0; i < 3 * n; i++)
             corners[i] = abut_mesh_local_positions(mesh)[indices[i]];
-        abut_mesh *soup = make_soup(serial, corners, n);
+        AUTO(mesh) soup = make_soup(serial, corners, n);
         if (n < 200)
             assert_int_equal(check(mesh, false), 0);
-        abut_bvh *bvh;
-        bool any = true;
-        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
-        assert_false(any);
-        abut_bvh_destroy(bvh);
+        AUTO(bvh) bvh = hierarchy(abut_mesh_retain(mesh));
+        AUTO(bvh) loose = hierarchy(abut_mesh_retain(soup));
         abut_pair_self_options strict = abut_pair_self_options_default();
         strict.by_index = true;
-        assert_ok(abut_bvh_create(soup, NULL, &bvh));
-        assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
-        assert_false(any);
-        assert_ok(abut_pair_self_intersects(bvh, &strict, &any));
-        assert_true(any);
-        abut_bvh_destroy(bvh);
-        abut_mesh_destroy(soup);
-        abut_mesh_destroy(mesh);
-        free(corners);
+        assert_false(intersects(bvh, NULL));
+        assert_false(intersects(loose, NULL));
+        assert_true(intersects(loose, &strict));
     }
 }
 
@@ -297,10 +292,9 @@ TEST(spikes) {
     assert_true(check_and_destroy(joined) >= 2);
     abut_mesh_destroy(parts[0]);
     abut_mesh_destroy(parts[1]);
-    abut_mesh *teapot = make_shape(serial, ABUT_SHAPE_TEAPOT, 2);
+    AUTO(mesh) teapot = make_shape(serial, ABUT_SHAPE_TEAPOT, 2);
     print_message("  teapot of %u triangles: %llu pairs\n", abut_mesh_triangle_count(teapot),
                   (unsigned long long)check(teapot, false));
-    abut_mesh_destroy(teapot);
 }
 
 /* ---- threads, memory, limits ---- */
@@ -313,25 +307,19 @@ TEST_THREADS(threads) {
         abut_context *context = test_context(&memory, n);
         abut_mesh *mesh = make_kind(context, SOUP_RANDOM, 1000, 9);
         abut_bvh *bvh;
-        uint64_t count, some = 0;
-        bool any = false;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
-        assert_int_equal(abut_pair_self_intersections(bvh, NULL, &self_pairs), ABUT_ERROR_BUFFER);
-        count = self_pairs.count;
+        const uint64_t count = count_pairs(bvh, NULL);
         abut_pair_self_intersection *pairs = calloc(count, sizeof *pairs);
         assert_non_null(pairs);
-        self_pairs = (abut_pair_self_intersection_list){pairs, count, 0};
+        abut_pair_self_intersection_list self_pairs = {pairs, count, 0};
         assert_ok(abut_pair_self_intersections(bvh, NULL, &self_pairs));
-        count = self_pairs.count;
-        assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
-        assert_true(any && count > 1000);
+        assert_true(intersects(bvh, NULL) && count > 1000 && count == self_pairs.count);
         abut_pair_self_options few = abut_pair_self_options_default();
         few.limit = 100;
         self_pairs = (abut_pair_self_intersection_list){pairs, count, 0};
         assert_fails(ABUT_ERROR_LIMIT, "options->limit",
                      abut_pair_self_intersections(bvh, &few, &self_pairs));
-        some = self_pairs.count;
+        const uint64_t some = self_pairs.count;
         assert_true(some < count);
         if (first) {
             assert_int_equal(first_count, count + some);
@@ -357,8 +345,8 @@ static abut_status find_intersections(abut_context *context, void *data) {
         corners[i] = random_vec(&random, 1);
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh = NULL;
-    abut_bvh *bvh = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(bvh) bvh = NULL;
     input.positions = corners;
     input.vertex_count = 300;
     static abut_pair_self_intersection pairs[5000];
@@ -370,8 +358,6 @@ static abut_status find_intersections(abut_context *context, void *data) {
     status = status ? status : abut_pair_self_intersects(bvh, NULL, &any);
     abut_mesh_report report = {.size = sizeof report, .triangle_count = 100};
     status = status ? status : abut_pair_examine(bvh, NULL, &report);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -387,8 +373,8 @@ TEST(reports) {
         parts[1] = make_moved(make_shape(serial, ABUT_SHAPE_ICOSPHERE, 4), 1,
                               round ? vec(0, 0, -0.9) : vec(5, 0, 0));
         assert_ok(abut_mesh_join(parts, 2, &mesh));
-        abut_topology *topology;
-        abut_bvh *bvh, *other;
+        AUTO(topology) topology;
+        AUTO(bvh) bvh, *other;
         abut_mesh_report report = abut_mesh_report_default(), before = abut_mesh_report_default();
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
@@ -402,10 +388,7 @@ TEST(reports) {
         assert_memory_equal(&before, &report, sizeof report);
         assert_ok(abut_pair_examine(bvh, NULL, &report));
         assert_true(report.has_self_intersection_test);
-        uint64_t count = 0;
-        abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
-        abut_pair_self_intersections(bvh, NULL, &self_pairs);
-        count = self_pairs.count;
+        const uint64_t count = count_pairs(bvh, NULL);
         assert_int_equal(report.self_intersection_count, count);
         const abut_problem *problem = &report.problems[ABUT_PROBLEM_SELF_INTERSECTION];
         abut_reliability_level expected =
@@ -422,9 +405,6 @@ TEST(reports) {
             assert_true(problem->first[i - 1] < problem->first[i]);
         assert_refused("bvh is null", abut_pair_examine(NULL, NULL, &report));
         assert_refused("report is null", abut_pair_examine(bvh, NULL, NULL));
-        abut_bvh_destroy(bvh);
-        abut_bvh_destroy(other);
-        abut_topology_destroy(topology);
         abut_mesh_destroy(mesh);
         abut_mesh_destroy(parts[0]);
         abut_mesh_destroy(parts[1]);
@@ -459,24 +439,11 @@ TEST(long_triangles_and_fans) {
     assert_int_equal(count, 4 * SIDES - 4);
     abut_mesh *mesh = make_indexed(positions, 2 * SIDES, indices, count);
     assert_true(test_examine(mesh).is_closed);
-    abut_bvh *bvh;
-    uint64_t found = 7;
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
-    assert_ok(abut_pair_self_intersections(bvh, NULL, &self_pairs));
-    found = self_pairs.count;
-    assert_int_equal(found, 0);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
+    AUTO(bvh) bvh = hierarchy(mesh);
+    assert_int_equal(0, count_pairs(bvh, NULL));
     positions[SIDES / 2] = vec(1.4, -1.4, 0);
-    mesh = make_indexed(positions, 2 * SIDES, indices, count);
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    self_pairs = (abut_pair_self_intersection_list){NULL, 0, 0};
-    assert_int_equal(abut_pair_self_intersections(bvh, NULL, &self_pairs), ABUT_ERROR_BUFFER);
-    found = self_pairs.count;
-    assert_true(found > 0);
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
+    AUTO(bvh) pulled = hierarchy(make_indexed(positions, 2 * SIDES, indices, count));
+    assert_true(count_pairs(pulled, NULL) > 0);
 }
 
 /* Five hundred thousand million pairs: ended soon, with little memory, and with its own error. */
@@ -534,25 +501,21 @@ static bool impatient(void *user, const char *stage, double fraction) {
 
 TEST(cancelled) {
     patience p = {0, UINT32_MAX, 0};
-    abut_context *context = test_watched(impatient, &p);
-    abut_mesh *mesh = make_kind(context, SOUP_RANDOM, 1500, 9);
-    abut_bvh *bvh;
+    AUTO(context) context = test_watched(impatient, &p);
+    AUTO(mesh) mesh = make_kind(context, SOUP_RANDOM, 1500, 9);
+    AUTO(bvh) bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_pair_self_intersection_list self_pairs = {NULL, 0, 0};
-    assert_int_equal(abut_pair_self_intersections(bvh, NULL, &self_pairs), ABUT_ERROR_BUFFER);
+    assert_true(count_pairs(bvh, NULL) > 0);
     assert_true(p.calls > 1 && p.last > 0.9);
     uint32_t all = p.calls;
     for (uint32_t most = 1; most <= all; most++) {
         p = (patience){0, most, 0};
         abut_pair_self_intersection none;
-        self_pairs = (abut_pair_self_intersection_list){&none, 1, 77};
+        abut_pair_self_intersection_list self_pairs = {&none, 1, 77};
         assert_fails(ABUT_ERROR_CANCELLED, "self",
                      abut_pair_self_intersections(bvh, NULL, &self_pairs));
         assert_int_equal(self_pairs.count, 77);
     }
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
 }
 
 TEST(refusals) {
@@ -561,7 +524,7 @@ TEST(refusals) {
     abut_pair_self_intersection pair;
     abut_pair_self_intersection_list one = {&pair, 1, 5};
     abut_pair_self_options options = abut_pair_self_options_default();
-    abut_bvh *bvh = hierarchy(mesh);
+    AUTO(bvh) bvh = hierarchy(mesh);
     assert_refused("bvh is null", abut_pair_self_intersections(NULL, NULL, &one));
     assert_refused("pairs is null", abut_pair_self_intersections(bvh, NULL, NULL));
     assert_refused("the list of pairs is null",
@@ -574,14 +537,10 @@ TEST(refusals) {
     assert_int_equal(one.count, 5);
     assert_ok(abut_pair_self_intersections(bvh, NULL, &one));
     assert_int_equal(one.count, 0);
-    abut_bvh_destroy(bvh);
 }
 
 int main(void) {
-    abut_context_options options = abut_context_options_default();
-    options.thread_count = 1;
-    if (abut_context_create(&options, &serial))
-        return 1;
+    serial = test_context(NULL, 1);
     int failures = test_run(NULL, NULL);
     abut_context_destroy(serial);
     return failures;

@@ -18,10 +18,10 @@ typedef bool keep_triangle(const abut_vec3 *corner, uint32_t triangle);
 
 /* A shape without some of its triangles; `soup`: triangles without shared vertices. */
 static abut_mesh *cut_open(abut_shape shape, keep_triangle *keep, bool soup) {
-    abut_mesh *whole = NULL;
+    AUTO(mesh) whole = NULL;
     assert_ok(abut_shape_create(NULL, &shape, &whole));
     const uint32_t count = abut_mesh_triangle_count(whole);
-    abut_vec3 *corners = malloc(3 * (size_t)count * sizeof *corners);
+    AUTO_FREE abut_vec3 *corners = malloc(3 * (size_t)count * sizeof *corners);
     uint32_t kept = 0;
     assert_non_null(corners);
     for (uint32_t t = 0; t < count; t++) {
@@ -31,8 +31,6 @@ static abut_mesh *cut_open(abut_shape shape, keep_triangle *keep, bool soup) {
         kept += keep(corners + 3 * (size_t)kept, t);
     }
     abut_mesh *mesh = make_soup(NULL, corners, kept), *welded = NULL;
-    free(corners);
-    abut_mesh_destroy(whole);
     if (soup)
         return mesh;
     assert_ok(abut_mesh_weld(mesh, 0, &welded));
@@ -159,21 +157,13 @@ static uint64_t count_patches(const abut_collider *a, const abut_collider *b) {
 
 static uint64_t count_ball_patches(const abut_collider *a) {
     abut_collider ball = {.kind = ABUT_COLLIDER_SPHERE};
-    abut_patch list[16];
-    abut_contact contacts[64];
-    abut_patches patches = {.size = sizeof patches,
-                            .patches.list = list,
-                            .patches.capacity = 16,
-                            .contacts.list = contacts,
-                            .contacts.capacity = 64};
     ball.shape.sphere.radius = 0.3;
-    assert_ok(abut_contact_find(a, &ball, NULL, &patches));
-    return patches.patches.count;
+    return count_patches(a, &ball);
 }
 
 static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {
     abut_world_options options = abut_world_options_default();
-    abut_world *world = NULL;
+    AUTO(world) world = NULL;
     abut_mesh *meshes[2] = {outer, inner};
     abut_contact list[1024];
     abut_contacts found = {.size = sizeof found, .list = list, .capacity = 1024};
@@ -186,7 +176,6 @@ static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {
         assert_ok(abut_world_add(world, &item, &id));
     }
     assert_ok(abut_world_contacts(world, &found));
-    abut_world_destroy(world);
     return found.count;
 }
 
@@ -201,9 +190,9 @@ static void check_sweep(const abut_bvh *outer, const abut_bvh *inner, const leve
 }
 
 static void check_all(abut_mesh *outer, const levels *wanted) {
-    abut_mesh *inner = robot();
+    AUTO(mesh) inner = robot();
     const bool inside = wanted->relation != ABUT_PAIR_APART;
-    abut_bvh *a = create_bvh(abut_mesh_retain(outer)), *b = create_bvh(abut_mesh_retain(inner));
+    AUTO(bvh) a = create_bvh(abut_mesh_retain(outer)), *b = create_bvh(abut_mesh_retain(inner));
     const abut_collider at[2] = {abut_collider_from_bvh(a, abut_pose_identity()),
                                  abut_collider_from_bvh(b, abut_pose_identity())};
     abut_pair_measures common = abut_pair_measures_default();
@@ -218,36 +207,30 @@ static void check_all(abut_mesh *outer, const levels *wanted) {
     assert_int_equal(inside, count_ball_patches(&at[0]) > 0);
     assert_int_equal(inside, count_world_contacts(outer, inner) > 0);
     check_sweep(a, b, wanted);
-    abut_bvh_destroy(a);
-    abut_bvh_destroy(b);
     abut_mesh_destroy(outer);
-    abut_mesh_destroy(inner);
 }
 
 /* The walls are 1.7 from a robot in the middle of a scanned room. */
 TEST(robot_in_an_open_room_is_apart) {
     const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "Mesh a is a sheet", 1.7};
-    abut_mesh *mesh = room(false);
+    AUTO(mesh) mesh = room(false);
     assert_near(hole_share(mesh), 16 * 16 / (16 * atan(1)) / 80, 1e-12);
-    abut_mesh_destroy(mesh);
     check_all(room(false), &wanted);
     check_all(room(true), &wanted);
 }
 
 TEST(small_hole_leaves_an_inside) {
     const levels wanted = {ABUT_PAIR_B_INSIDE, ABUT_RELIABILITY_LIMITED, "Mesh a is not closed", 0};
-    abut_mesh *mesh = box_with_hole(false);
+    AUTO(mesh) mesh = box_with_hole(false);
     assert_true(hole_share(mesh) < 0.01);
-    abut_mesh_destroy(mesh);
     check_all(box_with_hole(false), &wanted);
     check_all(box_with_hole(true), &wanted); /* also if no vertex is shared */
 }
 
 TEST(robot_in_a_car_is_apart) {
     const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "Mesh a is a sheet", 1.65};
-    abut_mesh *mesh = car();
+    AUTO(mesh) mesh = car();
     assert_true(hole_share(mesh) > 0.3);
-    abut_mesh_destroy(mesh);
     check_all(car(), &wanted);
 }
 
@@ -281,17 +264,14 @@ static bool two_go(uint32_t x, uint32_t y) {
 
 TEST(share_of_holes_is_known) {
     const double pi = 4 * atan(1), outside = 64 * 64 / (4 * pi);
-    abut_mesh *whole = grid(all_stay, 1), *two = grid(two_go, 1);
+    AUTO(mesh) whole = grid(all_stay, 1), *two = grid(two_go, 1);
     assert_near(hole_share(whole), outside / 256, 1e-12);
     assert_near(hole_share(two), (outside + 2 * 16 / (4 * pi)) / 254, 1e-12);
     const double scales[] = {1e-90, 1e-70, 1e-45, 1e45, 1e88};
     for (size_t i = 0; i < 5; i++) {
-        abut_mesh *scaled = grid(two_go, scales[i]);
+        AUTO(mesh) scaled = grid(two_go, scales[i]);
         assert_near(hole_share(scaled), hole_share(two), 1e-9);
-        abut_mesh_destroy(scaled);
     }
-    abut_mesh_destroy(whole);
-    abut_mesh_destroy(two);
 }
 
 /* Neighbours that face opposite ways have no hole between them; a sheet stays one if some do. */
@@ -301,10 +281,10 @@ TEST(turned_triangles_are_no_holes) {
     assert_ok(abut_shape_create(NULL, &shape, &box));
     meshes[0] = box;
     meshes[1] = open;
-    abut_bvh *ball = create_bvh(ball_mesh);
+    AUTO(bvh) ball = create_bvh(ball_mesh);
     for (int i = 0; i < 2; i++) {
         const uint32_t count = abut_mesh_triangle_count(meshes[i]);
-        uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
+        AUTO_FREE uint32_t *indices = malloc(3 * (size_t)count * sizeof *indices);
         memcpy(indices, abut_mesh_indices(meshes[i]), 3 * (size_t)count * sizeof *indices);
         for (uint32_t t = 0; t < count; t += 5) {
             const uint32_t kept = indices[3 * t];
@@ -313,9 +293,8 @@ TEST(turned_triangles_are_no_holes) {
         }
         abut_mesh *turned = test_mesh(NULL, abut_mesh_local_positions(meshes[i]),
                                       abut_mesh_vertex_count(meshes[i]), indices, count);
-        free(indices);
         assert_near(hole_share(meshes[i]), hole_share(turned), 1e-12);
-        abut_bvh *bvh = create_bvh(turned);
+        AUTO(bvh) bvh = create_bvh(turned);
         const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
                             b = abut_collider_from_bvh(ball, abut_pose_identity());
         abut_overlap overlap;
@@ -324,21 +303,19 @@ TEST(turned_triangles_are_no_holes) {
                          overlap.reliability.level);
         if (i)
             assert_int_equal(ABUT_PAIR_APART, overlap.relation);
-        abut_bvh_destroy(bvh);
         abut_mesh_destroy(meshes[i]);
     }
-    abut_bvh_destroy(ball);
 }
 
 /* A closed box with a wall across its inside, whose edges have three faces each, has no hole; nor
  * has one with a fin of a hundredth of its area much of one. */
 TEST(extra_faces_are_no_holes) {
     abut_shape shape = shape_of(ABUT_SHAPE_BOX, 4, 2);
-    abut_mesh *box = NULL;
+    AUTO(mesh) box = NULL;
     assert_ok(abut_shape_create(NULL, &shape, &box));
     const uint32_t vertices = abut_mesh_vertex_count(box), count = abut_mesh_triangle_count(box);
     for (int fin = 0; fin < 2; fin++) {
-        abut_vec3 *positions = malloc((vertices + 4) * sizeof *positions);
+        AUTO_FREE abut_vec3 *positions = malloc((vertices + 4) * sizeof *positions);
         uint32_t(*indices)[3] = malloc((count + 8) * sizeof *indices), used = count, ring[8];
         assert_true(positions && indices);
         memcpy(positions, abut_mesh_local_positions(box), vertices * sizeof *positions);
@@ -359,7 +336,7 @@ TEST(extra_faces_are_no_holes) {
         abut_mesh *extra = test_mesh(NULL, positions, vertices + 1, indices, used);
         const double share = hole_share(extra);
         assert_true(fin ? share > 0.01 && share < 0.1 : share == 0);
-        abut_bvh *bvh = create_bvh(extra), *ball = create_bvh(robot());
+        AUTO(bvh) bvh = create_bvh(extra), *ball = create_bvh(robot());
         const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
                             b = abut_collider_from_bvh(ball,
                                                        (abut_pose){{0, 0, 0, 1}, {0.5, -0.5, 1}});
@@ -367,33 +344,28 @@ TEST(extra_faces_are_no_holes) {
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
         assert_int_equal(ABUT_PAIR_B_INSIDE, overlap.relation);
         assert_int_equal(ABUT_RELIABILITY_LIMITED, overlap.reliability.level);
-        abut_bvh_destroy(bvh);
-        abut_bvh_destroy(ball);
-        free(positions);
         free(indices);
     }
-    abut_mesh_destroy(box);
 }
 
 /* A hole that grows when the vertices move. */
 TEST(refit_measures_holes_again) {
     abut_mesh *small = box_with_hole(false), *large = NULL;
     const uint32_t count = abut_mesh_vertex_count(small);
-    abut_vec3 *moved = malloc(count * sizeof *moved);
+    AUTO_FREE abut_vec3 *moved = malloc(count * sizeof *moved);
     uint32_t boundary[3] = {0, 0, 0}, used = 0;
-    abut_topology *topology = NULL;
+    AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(small, &topology));
     const abut_topology_arrays view = get_topology_arrays(topology);
     assert_int_equal(1, view.loop_count);
     for (uint32_t i = view.loop_begin[0]; i < view.loop_begin[1] && used < 3; i++)
         boundary[used++] = view.loop_vertices[i];
-    abut_topology_destroy(topology);
     memcpy(moved, abut_mesh_local_positions(small), count * sizeof *moved);
     for (uint32_t i = 0; i < 3; i++) /* far from each other, around the body */
         moved[boundary[i]] = vec(9 * cos(2.1 * i), 9 * sin(2.1 * i), 9);
     large = test_mesh(NULL, moved, count, (const uint32_t(*)[3])abut_mesh_indices(small),
                       abut_mesh_triangle_count(small));
-    abut_bvh *bvh = create_bvh(abut_mesh_retain(small)), *ball = create_bvh(robot());
+    AUTO(bvh) bvh = create_bvh(abut_mesh_retain(small)), *ball = create_bvh(robot());
     const abut_collider a = abut_collider_from_bvh(bvh, abut_pose_identity()),
                         b = abut_collider_from_bvh(ball, abut_pose_identity());
     abut_overlap overlap;
@@ -403,16 +375,13 @@ TEST(refit_measures_holes_again) {
         assert_int_equal(round % 2 ? ABUT_PAIR_APART : ABUT_PAIR_B_INSIDE, overlap.relation);
         assert_ok(abut_bvh_set_mesh(bvh, round % 2 ? small : large));
     }
-    abut_bvh_destroy(bvh);
-    abut_bvh_destroy(ball);
     abut_mesh_destroy(small);
     abut_mesh_destroy(large);
-    free(moved);
 }
 
 static abut_status ask_room(abut_context *context, void *data) {
-    abut_mesh *mesh = NULL;
-    abut_bvh *bvh = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(bvh) bvh = NULL;
     const bvh_interior *interior = NULL;
     const abut_mesh_input input =
         abut_mesh_input_doubles(abut_mesh_local_positions(data), abut_mesh_vertex_count(data),
@@ -421,13 +390,10 @@ static abut_status ask_room(abut_context *context, void *data) {
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abuti_bvh_interior(bvh, &interior);
     assert_true(status || (interior->has_sheets && !interior->has_solids));
-    abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
 TEST(memory_may_run_out) {
-    abut_mesh *mesh = room(false);
+    AUTO(mesh) mesh = room(false);
     assert_true(test_every_allocation(ask_room, mesh) > 5);
-    abut_mesh_destroy(mesh);
 }

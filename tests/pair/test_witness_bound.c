@@ -129,24 +129,21 @@ TEST(corners_about_a_middle) {
     test_random random = {43};
     double worst = 0;
     for (int i = 0; i < 2 * SOUP_COUNT; i++) {
-        abut_bvh *a = hierarchy(make_kind(NULL, (soup_kind)(i / 2), TRIANGLES, 5));
-        abut_bvh *b = hierarchy(
+        AUTO(bvh) a = hierarchy(make_kind(NULL, (soup_kind)(i / 2), TRIANGLES, 5));
+        AUTO(bvh)
+        b = hierarchy(
             make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), i % 2 ? 1 : 0.02, vec(0, 0, 0)));
         worst = fmax(worst, check_corners(a, b, any_pose(&random, i % 3 ? 6 : 2)));
-        abut_bvh_destroy(a);
-        abut_bvh_destroy(b);
     }
     /* A mesh of one position says nothing of how small the other is. */
     for (int i = 0; i < 3; i++) {
         const abut_vec3 position = vec(0, 0, 0);
         const uint32_t triangle[1][3] = {{0, 0, 0}};
         const double scale[] = {1e-13, 1e-15, 1e-17};
-        abut_bvh *a = hierarchy(test_mesh(NULL, &position, 1, triangle, 1));
-        abut_bvh *b =
-            hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), scale[i], vec(0, 0, 0)));
+        AUTO(bvh) a = hierarchy(test_mesh(NULL, &position, 1, triangle, 1));
+        AUTO(bvh)
+        b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), scale[i], vec(0, 0, 0)));
         check_corners(a, b, any_pose(&random, scale[i]));
-        abut_bvh_destroy(a);
-        abut_bvh_destroy(b);
     }
     if (!(worst > 0 && worst < 0.25)) /* beyond the steps; 0 = nothing was measured */
         fail_msg("the largest error is %g of its bound", worst);
@@ -158,7 +155,7 @@ TEST(middles_on_the_line) {
     const abut_vec3 corners[3] = {{-0.01, 0, 0.01}, {0.01, 0, -0.01}, {0, 0.001, 0}};
     const uint32_t triangle[1][3] = {{0, 1, 2}}, place[2] = {0, 0};
     test_random random = {47};
-    abut_bvh *bvh = hierarchy(test_mesh(NULL, corners, 3, triangle, 1));
+    AUTO(bvh) bvh = hierarchy(test_mesh(NULL, corners, 3, triangle, 1));
     const pair_slabs *slabs[2] = {slabs_of(bvh), slabs_of(bvh)};
     for (uint32_t i = 0; i < 1000; i++) {
         const vec3 way = v3_normalise(random_vec(&random, 1));
@@ -172,7 +169,6 @@ TEST(middles_on_the_line) {
                                   &(closest_pair){3, {0, 0, 0}, v3_scale(way, 3)});
         assert_false(abuti_witness_bound_excludes(&line, place, 3, true));
     }
-    abut_bvh_destroy(bvh);
 }
 
 TEST(beyond_the_line) {
@@ -181,15 +177,15 @@ TEST(beyond_the_line) {
     for (int i = 0; i < SOUP_COUNT + 12; i++) {
         /* the smaller one of the last two is as small as a mesh may be */
         const double all = i < SOUP_COUNT + 8 ? 1 : i % 2 ? 1e-89 : 1e-88;
-        abut_bvh *a = hierarchy(
-            i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, TRIANGLES, 5)
-                           : make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), all, vec(0, 0, 0)));
-        abut_bvh *b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5),
-                                           i % 2 ? all : 0.02 * all, vec(0, 0, 0)));
+        AUTO(bvh)
+        a = hierarchy(i < SOUP_COUNT
+                          ? make_kind(NULL, (soup_kind)i, TRIANGLES, 5)
+                          : make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), all, vec(0, 0, 0)));
+        AUTO(bvh)
+        b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), i % 2 ? all : 0.02 * all,
+                                 vec(0, 0, 0)));
         assert_true(a->triangle_count <= TRIANGLES && b->triangle_count <= TRIANGLES);
         check_line(a, b, any_pose(&random, all * (i % 3 ? 6 : 2)), &random, &seen);
-        abut_bvh_destroy(a);
-        abut_bvh_destroy(b);
     }
     assert_true(seen.excluded > seen.beyond / 2);
 }

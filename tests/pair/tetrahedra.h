@@ -174,7 +174,7 @@ typedef struct piece {
 
 static piece *pieces_of(const abut_collider *posed, abut_vec3 around, uint32_t *count) {
     static const point apex = {{0.0123L, 0.0271L, -0.0391L}};
-    point *corners = corners_of(posed, around);
+    AUTO_FREE point *corners = corners_of(posed, around);
     *count = abut_mesh_triangle_count(abut_bvh_mesh(posed->shape.body.bvh));
     piece *list = malloc(*count * sizeof *list);
     assert_non_null(list);
@@ -184,14 +184,13 @@ static piece *pieces_of(const abut_collider *posed, abut_vec3 around, uint32_t *
         list[i].sign = determinant(&list[i].whole) < 0 ? -1 : 1;
         planes_of(&list[i].whole, list[i].normal, list[i].at);
     }
-    free(corners);
     return list;
 }
 
 static slow_common slowly(const abut_collider *a, const abut_collider *b, abut_vec3 around) {
     slow_common sum = {0};
     uint32_t count_a, count_b;
-    piece *of_a = pieces_of(a, around, &count_a), *of_b = pieces_of(b, around, &count_b);
+    AUTO_FREE piece *of_a = pieces_of(a, around, &count_a), *of_b = pieces_of(b, around, &count_b);
     for (uint32_t i = 0; i < count_a; i++)
         for (uint32_t j = 0; j < count_b; j++) {
             const piece *s = &of_a[i], *t = &of_b[j];
@@ -199,8 +198,6 @@ static slow_common slowly(const abut_collider *a, const abut_collider *b, abut_v
             sum.area_a += t->sign * area_inside(s->whole.p + 1, t->normal, t->at);
             sum.area_b += s->sign * area_inside(t->whole.p + 1, s->normal, s->at);
         }
-    free(of_a);
-    free(of_b);
     return sum;
 }
 

@@ -12,10 +12,7 @@
 /* One thread for all small meshes: more would mostly wait for each other. Kept to the end. */
 static inline abut_context *one_thread(void) {
     static abut_context *context;
-    abut_context_options options = abut_context_options_default();
-    options.thread_count = 1;
-    if (!context)
-        assert_ok(abut_context_create(&options, &context));
+    context = context ? context : test_context(NULL, 1);
     return context;
 }
 
@@ -104,6 +101,42 @@ static inline abut_mesh *make_sheet(abut_context *context, uint32_t wide, uint32
     return mesh;
 }
 
+/* A step between positions on the host. */
+static inline abut_self_step step_of(const abut_vec3 *start, const abut_vec3 *end) {
+    abut_self_step step = abut_self_step_default();
+    step.start = abut_array_host(start);
+    step.end = abut_array_host(end);
+    return step;
+}
+
+static inline double tolerance_of(const abut_vec3 *p, uint32_t count) {
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        box = box_grow(box, p[i]);
+    return SWEEP_TOLERANCE * v3_max_abs(v3_sub(box.hi, box.lo));
+}
+
+static inline void same_impact(const abut_impact *a, const abut_impact *b) {
+    assert_true(a->time == b->time);
+    assert_int_equal(a->kind, b->kind);
+    assert_memory_equal(a->mesh, b->mesh, sizeof a->mesh);
+    assert_memory_equal(a->element, b->element, sizeof a->element);
+    assert_memory_equal(&a->point, &b->point, sizeof a->point);
+    assert_memory_equal(&a->normal, &b->normal, sizeof a->normal);
+    assert_memory_equal(a->weights, b->weights, sizeof a->weights);
+}
+
+/* The hit of a step is that of all pairs. */
+static inline void assert_truth(brute_hit truth, bool hit, const abut_impact *impact) {
+    assert_int_equal(truth.time <= 1, hit);
+    if (!hit)
+        return;
+    assert_true(impact->time == truth.time);
+    assert_int_equal(truth.kind, impact->kind);
+    assert_int_equal(truth.first, impact->element[0]);
+    assert_int_equal(truth.second, impact->element[1]);
+}
+
 static inline abut_mesh *make_shape(abut_context *context, abut_shape_kind kind,
                                     uint32_t segments) {
     abut_shape shape = abut_shape_default(kind);
@@ -152,8 +185,8 @@ static inline void random_motion(test_random *random, const abut_vec3 *start, ab
 static inline abut_mesh *make_two(abut_context *context, double shift, double scale) {
     abut_mesh *one = make_shape(context, ABUT_SHAPE_ICOSPHERE, 2), *two;
     uint32_t vertices = abut_mesh_vertex_count(one), triangles = abut_mesh_triangle_count(one);
-    abut_vec3 *from = positions_of(one), *p = malloc(2 * vertices * sizeof *p);
-    uint32_t *indices = malloc(6 * (size_t)triangles * sizeof *indices);
+    AUTO_FREE abut_vec3 *from = positions_of(one), *p = malloc(2 * vertices * sizeof *p);
+    AUTO_FREE uint32_t *indices = malloc(6 * (size_t)triangles * sizeof *indices);
     for (uint32_t i = 0; i < vertices; i++) {
         p[i] = from[i];
         p[vertices + i] = v3_add(v3_scale(from[i], scale), v3(shift, 0, 0));
@@ -164,9 +197,6 @@ static inline abut_mesh *make_two(abut_context *context, double shift, double sc
     }
     two = test_mesh(context, p, 2 * vertices, indices, 2 * triangles);
     abut_mesh_destroy(one);
-    free(from);
-    free(p);
-    free(indices);
     return two;
 }
 

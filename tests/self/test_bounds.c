@@ -12,17 +12,15 @@
 TEST(bounds_hold_all) {
     test_random random = {15};
     for (int round = 0; round < 4; round++) {
-        abut_mesh *mesh = make_sheet(one_thread(), 31 + (uint32_t)round, 23, round % 2);
+        AUTO(mesh) mesh = make_sheet(one_thread(), 31 + (uint32_t)round, 23, round % 2);
         uint32_t count = abut_mesh_vertex_count(mesh);
-        abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+        AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
         abut_self_options options = abut_self_options_default();
-        abut_self_step step = abut_self_step_default();
         abut_self_result result = abut_self_result_default();
-        abut_self *view;
+        AUTO(self) view;
         options.scheme = ABUT_SELF_POINT; /* which uses bounds at the boundary */
         random_motion(&random, start, end, count, 0.2, 0.01);
-        step.start = abut_array_host(start);
-        step.end = abut_array_host(end);
+        abut_self_step step = step_of(start, end);
         step.start_is_free = true;
         assert_ok(abut_self_create(mesh, &options, &view));
         assert_ok(abut_self_find(view, &step, NULL, &result));
@@ -54,10 +52,6 @@ TEST(bounds_hold_all) {
                 assert_true(own[k] == most);
             }
         }
-        abut_self_destroy(view);
-        abut_mesh_destroy(mesh);
-        free(start);
-        free(end);
     }
 }
 

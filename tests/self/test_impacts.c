@@ -47,6 +47,7 @@ static void close_scene(scene *s) {
     free(s->all);
     free(s->seen);
 }
+#define AUTO_SCENE __attribute__((cleanup(close_scene))) scene
 
 /* Sets of all triangles with a vertex, or with both ends of an edge. */
 static unsigned sets_around(const abut_mesh *mesh, const unsigned char *sets,
@@ -81,16 +82,6 @@ static bool is_looked_at(const scene *s, const unsigned char *sets, const abut_i
     return across || ((a | b) & in_doubt);
 }
 
-static void same_impacts(const abut_impact *a, const abut_impact *b) {
-    assert_true(a->time == b->time);
-    assert_int_equal(a->kind, b->kind);
-    assert_memory_equal(a->mesh, b->mesh, sizeof a->mesh);
-    assert_memory_equal(a->element, b->element, sizeof a->element);
-    assert_memory_equal(&a->point, &b->point, sizeof a->point);
-    assert_memory_equal(&a->normal, &b->normal, sizeof a->normal);
-    assert_memory_equal(a->weights, b->weights, sizeof a->weights);
-}
-
 /* Holds the list of one view against that of all pairs. */
 static void check_view(scene *s, uint32_t which, const abut_self_step *step,
                        const abut_sweep_find_options *options, uint64_t count, bool is_free) {
@@ -102,12 +93,12 @@ static void check_view(scene *s, uint32_t which, const abut_self_step *step,
     for (uint64_t i = 0; i < count; i++)
         if (!sets || is_looked_at(s, sets, &s->all[i])) {
             assert_true(used < impacts.count);
-            same_impacts(&s->all[i], &s->seen[used++]);
+            same_impact(&s->all[i], &s->seen[used++]);
         }
     assert_int_equal(used, impacts.count);
     assert_int_equal(used > 0, result.hit);
     if (result.hit)
-        same_impacts(&s->seen[0], &result.impact);
+        same_impact(&s->seen[0], &result.impact);
     if (!used)
         assert_true(is_free);
     if (used && !(options->separation > 0)) /* the first is among them */
@@ -119,10 +110,8 @@ static void check_view(scene *s, uint32_t which, const abut_self_step *step,
 
 static void check_step(scene *s, const abut_vec3 *start, const abut_vec3 *end, double separation) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
-    abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {s->all, ROOM, 0};
-    step.start = abut_array_host(start);
-    step.end = abut_array_host(end);
+    abut_self_step step = step_of(start, end);
     step.partial_separation = true;
     assert_ok(abut_sweep_set_positions(s->motion, step.start, step.end));
     assert_ok(abut_sweep_find(s->motion, ABUT_SWEEP_ALL, &options, &impacts, NULL));
@@ -135,7 +124,7 @@ static void check_step(scene *s, const abut_vec3 *start, const abut_vec3 *end, d
 
 static void follow(scene *s, test_random *random, uint32_t steps, double size, double separation) {
     const uint32_t count = abut_mesh_vertex_count(s->mesh);
-    abut_vec3 *start = positions_of(s->mesh), *end = positions_of(s->mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(s->mesh), *end = positions_of(s->mesh);
     for (uint32_t i = 0; i < steps; i++) {
         random_motion(random, start, end, count, size, i % 2 ? 0.01 : 0);
         check_step(s, start, end, i % 3 ? separation : 0);
@@ -143,19 +132,16 @@ static void follow(scene *s, test_random *random, uint32_t steps, double size, d
         for (uint32_t v = 0; v < count; v++)
             start[v] = share > 1 ? end[v] : v3_lerp(start[v], end[v], 0.8 * share);
     }
-    free(start);
-    free(end);
 }
 
 static void follow_shape(abut_mesh *mesh, uint64_t seed, double size, double separation,
                          uint32_t sums[3]) {
     test_random random = {seed};
-    scene s = open_scene(mesh);
+    AUTO_SCENE s = open_scene(mesh);
     follow(&s, &random, test_rounds(6) < 3 ? 3 : test_rounds(6), size, separation);
     sums[0] += s.lists;
     sums[1] += s.shorter;
     sums[2] += s.empty;
-    close_scene(&s);
 }
 
 TEST(test_lists) {
@@ -172,20 +158,18 @@ TEST(test_lists) {
 TEST(test_groove) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 8);
     const uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-    scene s = open_scene(mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    AUTO_SCENE s = open_scene(mesh);
     for (uint32_t i = 0; i < count; i++) { /* star-shaped about the origin: all is in V+ */
         const vec3 p = start[i];
         start[i] = v3_scale(p, p.z > 0 ? 1 - 0.8 * exp(-160 * p.x * p.x) : 1);
         end[i] = v3_scale(start[i], 1.01);
     }
     const abut_self_line middle = {{{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
-    abut_self_step step = abut_self_step_default();
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_impact_list impacts = {s.seen, ROOM, 0};
     abut_self_result result = abut_self_result_default();
-    step.start = abut_array_host(start);
-    step.end = abut_array_host(end);
+    abut_self_step step = step_of(start, end);
     step.line = &middle;
     options.separation = 0.02;
     for (uint32_t k = 0; k < s.view_count; k++) {
@@ -203,25 +187,20 @@ TEST(test_groove) {
         assert_int_equal(ABUT_SELF_COMPLETE, result.scheme);
         assert_true(impacts.count > 0 && result.hit);
     }
-    close_scene(&s);
-    free(start);
-    free(end);
 }
 
 /* A simple response ends with a mesh that does not intersect itself. */
 TEST(test_response) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 6);
     const uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-    scene s = open_scene(mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    AUTO_SCENE s = open_scene(mesh);
     uint32_t rounds = 0;
     for (uint32_t i = 0; i < count; i++)
         end[i].z -= 2.6 * exp(-6 * (end[i].x * end[i].x + end[i].y * end[i].y)) * (end[i].z > 0);
-    abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {s.seen, ROOM, 1};
     abut_self_result result = abut_self_result_default();
-    step.start = abut_array_host(start);
-    step.end = abut_array_host(end);
+    abut_self_step step = step_of(start, end);
     while (impacts.count && rounds++ < 100) {
         assert_ok(abut_self_find_all(s.views[device ? 2 : 1], &step, NULL, &impacts, &result));
         for (uint64_t i = 0; i < impacts.count; i++) { /* who hits stops short of it */
@@ -235,17 +214,14 @@ TEST(test_response) {
     assert_true(rounds > 1);
     assert_int_equal(0, impacts.count);
     assert_true(brute_find(mesh, start, end, 1e-10).time > 1);
-    close_scene(&s);
-    free(start);
-    free(end);
 }
 
 /* Too little capacity: the count is returned, and the same step can be made again. */
 TEST(test_room) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 5);
     const uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *end = positions_of(mesh);
-    scene s = open_scene(mesh);
+    AUTO_FREE abut_vec3 *end = positions_of(mesh);
+    AUTO_SCENE s = open_scene(mesh);
     for (uint32_t i = 0; i < count; i++)
         end[i].z = end[i].z > 0.4 ? -1.4 * end[i].z : end[i].z;
     for (uint32_t k = 0; k < s.view_count; k++) {
@@ -264,16 +240,14 @@ TEST(test_room) {
         assert_int_equal(enough.count, some.count);
         assert_int_equal(enough.count, none.count);
     }
-    close_scene(&s);
-    free(end);
 }
 
 TEST(test_refused) {
-    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
+    AUTO(mesh) mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
     abut_self_step step = abut_self_step_default();
     abut_impact_list impacts = {NULL, 3, 7};
     abut_self_result result = {.size = sizeof result, .vertex_face = 99};
-    abut_self *view;
+    AUTO(self) view;
     assert_ok(abut_self_create(mesh, NULL, &view));
     assert_refused("view is null", abut_self_find_all(NULL, &step, NULL, &impacts, &result));
     assert_refused("step is null", abut_self_find_all(view, NULL, NULL, &impacts, &result));
@@ -284,15 +258,13 @@ TEST(test_refused) {
     assert_refused("end is null", abut_self_find_all(view, &step, NULL, &impacts, &result));
     assert_int_equal(7, impacts.count);
     assert_int_equal(99, result.vertex_face);
-    abut_self_destroy(view);
-    abut_mesh_destroy(mesh);
 }
 
 /* Memory that ends anywhere. */
 static abut_status find_some(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    abut_mesh *mesh = NULL;
-    abut_self *view = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(self) view = NULL;
     abut_self_options options = abut_self_options_default();
     static abut_impact room[ROOM];
     abut_impact_list impacts = {room, ROOM, 0};
@@ -302,16 +274,13 @@ static abut_status find_some(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_self_create(mesh, &options, &view);
     if (!status) {
-        abut_vec3 *end = positions_of(mesh);
+        AUTO_FREE abut_vec3 *end = positions_of(mesh);
         abut_self_step step = abut_self_step_default();
         end[0] = v3_scale(end[0], -1.5);
         step.end = abut_array_host(end);
         status = abut_self_find_all(view, &step, NULL, &impacts, &result);
         assert_true(status || impacts.count > 0);
-        free(end);
     }
-    abut_self_destroy(view);
-    abut_mesh_destroy(mesh);
     return status;
 }
 

@@ -67,14 +67,13 @@ static bool all_were_seen(const uint32_t seen[8]) {
 /* Sets of whole steps against points at times, exactly; with lines that stand, move and turn. */
 TEST(sets_are_true) {
     test_random random = {11};
-    abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
+    AUTO(mesh) mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh), seen[8] = {0};
-    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     for (uint32_t round = 0; round < test_rounds(24) || (round < 200 && !all_were_seen(seen));
          round++) {
         bool by_line = round % 3;
         abut_self_options options = abut_self_options_default();
-        abut_self_step step = abut_self_step_default();
         abut_self_result result = abut_self_result_default();
         abut_self_line line;
         abut_self *view;
@@ -85,8 +84,7 @@ TEST(sets_are_true) {
                 round % 4 ? v3_add(line.start[k], random_vector(&random, 0.3)) : line.start[k];
         }
         random_motion(&random, start, end, count, 0.5, 0.1);
-        step.start = abut_array_host(start);
-        step.end = abut_array_host(end);
+        abut_self_step step = step_of(start, end);
         step.line = &line;
         step.start_is_free = true;
         assert_ok(abut_self_create(mesh, &options, &view));
@@ -102,9 +100,6 @@ TEST(sets_are_true) {
         abut_self_destroy(view);
     }
     assert_true(all_were_seen(seen));
-    free(start);
-    free(end);
-    abut_mesh_destroy(mesh);
 }
 
 /* The set of a triangle as seen from a point that stands still. */
@@ -195,10 +190,10 @@ TEST(ghosts_close) {
 /* A tube whose rim is pushed in and comes out again: violated while it is beyond the ghosts, and
  * free again afterwards, without all of it being positive. */
 TEST(violated_until_back) {
-    abut_mesh *mesh = make_sheet(one_thread(), 8, 8, true);
+    AUTO(mesh) mesh = make_sheet(one_thread(), 8, 8, true);
     uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *in = positions_of(mesh), *rest = positions_of(mesh);
-    abut_self *view;
+    AUTO_FREE abut_vec3 *in = positions_of(mesh), *rest = positions_of(mesh);
+    AUTO(self) view;
     abut_self_result result = abut_self_result_default();
     abut_self_step step = abut_self_step_default();
     abut_self_options options = abut_self_options_default();
@@ -221,10 +216,6 @@ TEST(violated_until_back) {
         assert_ok(abut_self_find(view, &step, NULL, &result));
     assert_int_equal(0, result.sets[ABUT_SELF_VIOLATED]);
     assert_false(hit && result.hit);
-    abut_self_destroy(view);
-    abut_mesh_destroy(mesh);
-    free(in);
-    free(rest);
 }
 
 TEST(names) {
@@ -271,11 +262,10 @@ TEST(fallbacks) {
     abut_mesh *bad[3] = {make_mesh(p, 5, three, 3), make_mesh(p, 4, same, 2),
                          make_mesh(p, 2, twice, 1)};
     for (int k = 0; k < 3; k++) {
-        abut_vec3 *end = positions_of(bad[k]);
+        AUTO_FREE abut_vec3 *end = positions_of(bad[k]);
         abut_self_result result = find_one(bad[k], NULL, end, NULL);
         assert_int_equal(ABUT_SELF_COMPLETE, result.scheme);
         assert_int_equal(ABUT_SELF_TOPOLOGY, result.reason);
-        free(end);
         abut_mesh_destroy(bad[k]);
     }
     /* two triangles through each other */
@@ -286,7 +276,7 @@ TEST(fallbacks) {
     assert_int_equal(ABUT_SELF_START, find_one(mesh, NULL, crossing, NULL).reason);
     abut_mesh_destroy(mesh);
     mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 2);
-    abut_vec3 *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *end = positions_of(mesh);
     abut_sweep_find_options sweep = abut_sweep_find_options_default();
     sweep.separation = 1e-3;
     abut_self_result result = find_one(mesh, NULL, end, &sweep);
@@ -299,14 +289,13 @@ TEST(fallbacks) {
     assert_false(result.hit);
     assert_false(find_one(mesh, NULL, end, NULL).hit); /* at once: nothing is looked at */
     assert_int_equal(0, find_one(mesh, NULL, end, NULL).vertex_face);
-    free(end);
     abut_mesh_destroy(mesh);
 }
 
 /* Everything near every ghost: too much, and the complete search finds what there is. */
 TEST(entangled_boundary) {
-    abut_mesh *mesh = make_sheet(one_thread(), 100, 2, false);
-    abut_vec3 *end = positions_of(mesh);
+    AUTO(mesh) mesh = make_sheet(one_thread(), 100, 2, false);
+    AUTO_FREE abut_vec3 *end = positions_of(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
         end[i] = v3(-end[i].x, -end[i].y, 0.5 * end[i].x);
     abut_self_options options = abut_self_options_default();
@@ -314,8 +303,6 @@ TEST(entangled_boundary) {
     abut_self_result result = find_one(mesh, &options, end, NULL);
     assert_int_equal(ABUT_SELF_BOUNDARY, result.reason);
     assert_true(result.hit);
-    free(end);
-    abut_mesh_destroy(mesh);
 }
 
 /* Of a ghost and a triangle whose motions touch, none is above the other; many others are. */
@@ -382,28 +369,21 @@ TEST_THREADS(threads_agree) {
     for (int k = 0; k < 2; k++) {
         test_memory memory = {0};
         test_random random = {21};
-        abut_context *context = test_context(&memory, k ? 4 : 1);
-        abut_mesh *mesh = make_sheet(context, 40, 30, true);
+        AUTO(context) context = test_context(&memory, k ? 4 : 1);
+        AUTO(mesh) mesh = make_sheet(context, 40, 30, true);
         uint32_t count = abut_mesh_vertex_count(mesh);
-        abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
-        abut_self *view;
+        AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+        AUTO(self) view;
         assert_ok(abut_self_create(mesh, NULL, &view));
         for (int s = 0; s < 6; s++) {
-            abut_self_step step = abut_self_step_default();
             random_motion(&random, start, end, count, 0.3, 0.0);
-            step.start = abut_array_host(start);
-            step.end = abut_array_host(end);
+            abut_self_step step = step_of(start, end);
             step.start_is_free = true; /* or not: the answers are the same in any case */
             results[k][s] = abut_self_result_default();
             assert_ok(abut_self_find(view, &step, NULL, &results[k][s]));
             memset(&results[k][s].times, 0, sizeof results[k][s].times);
             memcpy(start, end, count * sizeof *end);
         }
-        abut_self_destroy(view);
-        abut_mesh_destroy(mesh);
-        abut_context_destroy(context);
-        free(start);
-        free(end);
     }
     for (int s = 0; s < 6; s++) {
         const abut_self_result *a = &results[0][s], *b = &results[1][s];
@@ -417,8 +397,8 @@ TEST_THREADS(threads_agree) {
 
 static abut_status step_view(abut_context *context, void *data) {
     abut_vec3 *end = data;
-    abut_mesh *mesh = NULL;
-    abut_self *view = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(self) view = NULL;
     abut_self_result result = abut_self_result_default();
     abut_self_step step = abut_self_step_default();
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
@@ -427,8 +407,6 @@ static abut_status step_view(abut_context *context, void *data) {
     status = status ? status : abut_self_create(mesh, NULL, &view);
     step.end = abut_array_host(end);
     status = status ? status : abut_self_find(view, &step, NULL, &result);
-    abut_self_destroy(view);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -468,13 +446,13 @@ TEST(progress_is_real) {
     test_random random = {16};
     watch w = {0};
     abut_context_options options = abut_context_options_default();
-    abut_context *context;
+    AUTO(context) context;
     options.progress = look_at_progress;
     options.progress_user = &w;
     options.thread_count = 1;
     assert_ok(abut_context_create(&options, &context));
-    abut_mesh *mesh = make_sheet(context, 90, 90, true);
-    abut_vec3 *end = positions_of(mesh);
+    AUTO(mesh) mesh = make_sheet(context, 90, 90, true);
+    AUTO_FREE abut_vec3 *end = positions_of(mesh);
     uint32_t count = abut_mesh_vertex_count(mesh);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_add(end[i], random_vector(&random, 3e-3));
@@ -482,7 +460,7 @@ TEST(progress_is_real) {
         abut_self_options of_view = abut_self_options_default();
         abut_self_step step = abut_self_step_default();
         abut_self_result result = abut_self_result_default();
-        abut_self *view;
+        AUTO(self) view;
         of_view.scheme = k ? ABUT_SELF_POINT : ABUT_SELF_COMPLETE;
         step.end = abut_array_host(end);
         step.line = &outside;
@@ -494,16 +472,12 @@ TEST(progress_is_real) {
         assert_false(result.hit);
         assert_int_equal(0, w.back + w.beyond);
         assert_true(w.calls > 0);
-        abut_self_destroy(view);
     }
-    free(end);
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
 }
 
 TEST(refusals) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 1);
-    abut_vec3 *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *end = positions_of(mesh);
     abut_self *view = NULL;
     abut_self_result result = abut_self_result_default(), before = abut_self_result_default();
     abut_self_options options = abut_self_options_default();
@@ -550,28 +524,25 @@ TEST(refusals) {
     abut_self_destroy(NULL);
     abut_mesh_destroy(mesh);
     abut_context_options impatient = abut_context_options_default();
-    abut_context *context;
+    AUTO(context) context;
     impatient.progress = refuse;
     impatient.thread_count = 1;
     assert_ok(abut_context_create(&impatient, &context));
     mesh = make_sheet(context, 2, 2, false);
     assert_ok(abut_self_create(mesh, NULL, &view));
     step = abut_self_step_default();
-    abut_vec3 *sheet = positions_of(mesh);
+    AUTO_FREE abut_vec3 *sheet = positions_of(mesh);
     step.end = abut_array_host(sheet);
     assert_int_equal(ABUT_ERROR_CANCELLED, abut_self_find(view, &step, NULL, &result));
     abut_self_destroy(view);
     abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
-    free(sheet);
-    free(end);
 }
 
 /* No motion, a large one, a point of a mesh, the same place for all: nothing breaks. */
 TEST(extremes) {
     abut_mesh *mesh = make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 2);
     uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
+    AUTO_FREE abut_vec3 *start = positions_of(mesh), *end = positions_of(mesh);
     assert_false(find_one(mesh, NULL, end, NULL).hit);
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_add(start[i], v3(1e20, -1e20, 3e19));
@@ -585,8 +556,6 @@ TEST(extremes) {
     for (uint32_t i = 0; i < count; i++)
         end[i] = v3_scale(start[i], -1);
     assert_true(find_one(mesh, NULL, end, NULL).hit);
-    free(start);
-    free(end);
     abut_mesh_destroy(mesh);
     const abut_vec3 p[3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
     const uint32_t one[3] = {0, 1, 2};

@@ -28,6 +28,9 @@ static inline void scene_free(scene *s) {
     free(s->end);
 }
 
+/* A scene that ends with its scope. */
+#define AUTO_SCENE __attribute__((cleanup(scene_free))) scene
+
 /* Adds a mesh of positions and triangles. */
 static inline void scene_add(scene *s, abut_context *context, const vec3 *positions,
                              uint32_t vertex_count, const uint32_t *indices,
@@ -126,15 +129,13 @@ static inline scene shapes(abut_context *context, uint32_t fine) {
 
 static inline scene identical_triangles(abut_context *context, uint32_t count) {
     scene s = {.options = abut_sweep_options_default(), .sweep = abut_sweep_find_options_default()};
-    vec3 *positions = malloc(3 * count * sizeof *positions);
-    uint32_t *indices = malloc(3 * count * sizeof *indices);
+    AUTO_FREE vec3 *positions = malloc(3 * count * sizeof *positions);
+    AUTO_FREE uint32_t *indices = malloc(3 * count * sizeof *indices);
     for (uint32_t i = 0; i < 3 * count; i++) {
         positions[i] = v3(i % 3 == 0, i % 3 == 1, i % 3 == 2);
         indices[i] = i;
     }
     scene_add(&s, context, positions, 3 * count, indices, count);
-    free(positions);
-    free(indices);
     return s;
 }
 

@@ -12,6 +12,12 @@ static abut_sweep *begin(scene *s) {
     return scene_motion(s);
 }
 
+/* The same on the CPU. */
+static abut_sweep *begin_here(scene *s) {
+    s->options.device = NULL;
+    return scene_motion(s);
+}
+
 /* Makes all lists as small as they can be. */
 static void make_small(abut_sweep *motion) {
     motion_device *d = motion->on_device;
@@ -26,12 +32,12 @@ static void look_twice(abut_sweep *motion) {
 
 TEST(random_motions_agree_with_every_pair) {
     test_random random = {61};
-    abut_context *serial = test_context(NULL, 1);
+    AUTO(context) serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(32); round++) {
-        scene s = random_scene(serial, &random, round);
+        AUTO_SCENE s = random_scene(serial, &random, round);
         referee r;
         scene_judge(&s, &r);
-        abut_sweep *motion = begin(&s);
+        AUTO(sweep) motion = begin(&s);
         scene_check(&s, motion, &r);
         if (motion->on_device->pairs.room) {
             look_twice(motion);
@@ -39,11 +45,8 @@ TEST(random_motions_agree_with_every_pair) {
                 make_small(motion);
             scene_check(&s, motion, &r);
         }
-        abut_sweep_destroy(motion);
         free(r.impacts);
-        scene_free(&s);
     }
-    abut_context_destroy(serial);
 }
 
 /* Points too, which the referee does not have. */
@@ -66,13 +69,10 @@ static void same_as_the_cpu(const scene *s, abut_sweep *there, abut_sweep *here)
 TEST(steps_agree_with_the_cpu) {
     test_random random = {62};
     for (int k = 0; k < 3; k++) {
-        scene s = shapes(NULL, k == 0 ? 2 : 1);
+        AUTO_SCENE s = shapes(NULL, k == 0 ? 2 : 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
         s.options.skip_self = k == 2;
-        abut_sweep *there = begin(&s), *here;
-        s.options.device = NULL;
-        assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-        assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
+        AUTO(sweep) there = begin(&s), *here = begin_here(&s);
         same_as_the_cpu(&s, there, here);
         if (k) {
             make_small(there);
@@ -87,9 +87,6 @@ TEST(steps_agree_with_the_cpu) {
                 abut_sweep_set_positions(here, abut_array_host(NULL), abut_array_host(s.end)));
             same_as_the_cpu(&s, there, here);
         }
-        abut_sweep_destroy(there);
-        abut_sweep_destroy(here);
-        scene_free(&s);
     }
 }
 
@@ -105,8 +102,8 @@ static abut_buffer *upload(const vec3 *positions, uint32_t count) {
 /* From step to step, some through the host: the same answers as without a device, bit for bit. */
 TEST(steps_on_the_device_agree) {
     test_random random = {64};
-    scene s = shapes(NULL, 1);
-    abut_sweep *there, *here;
+    AUTO_SCENE s = shapes(NULL, 1);
+    AUTO(sweep) there, *here;
     abut_buffer *buffers[2];
     s.options.device = device;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &there));
@@ -154,16 +151,13 @@ TEST(steps_on_the_device_agree) {
     }
     for (int k = 0; k < 2; k++)
         abut_buffer_destroy(buffers[k]);
-    abut_sweep_destroy(there);
-    abut_sweep_destroy(here);
-    scene_free(&s);
 }
 
 /* What is refused changes nothing: the same search gives the same answer afterwards. */
 TEST(refused_on_the_device) {
-    scene s = shapes(NULL, 1);
-    abut_sweep *there = begin(&s), *here;
-    abut_impact *before, *after;
+    AUTO_SCENE s = shapes(NULL, 1);
+    AUTO(sweep) there = begin(&s), *here;
+    AUTO_FREE abut_impact *before, *after;
     const uint32_t last = s.vertex_count - 1;
     abut_buffer *good = upload(s.end, s.vertex_count), *small = upload(s.end, last), *bad;
     vec3 kept = s.end[last];
@@ -213,30 +207,21 @@ TEST(refused_on_the_device) {
                    abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_host(tiny)));
     abut_buffer_destroy(bad);
     free(tiny);
-    abut_device *other = test_device(NULL);
+    AUTO(device) other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
     assert_refused("is not on the device", abut_sweep_set_positions(there, abut_array_buffer(NULL),
                                                                     abut_array_buffer(bad)));
     abut_buffer_destroy(bad);
-    abut_device_destroy(other);
     assert_int_equal(count, find_impacts(&s, there, ABUT_SWEEP_ALL, &after, NULL));
     assert_memory_equal(before, after, count * sizeof *before);
-    free(before);
-    free(after);
     abut_buffer_destroy(good);
     abut_buffer_destroy(small);
-    abut_sweep_destroy(there);
-    abut_sweep_destroy(here);
-    scene_free(&s);
 }
 
 /* Candidates that are too many for the memory of the device are made in parts. */
 TEST(parts_agree_with_the_cpu) {
-    scene s = shapes(NULL, 1);
-    abut_sweep *there = begin(&s), *here;
-    s.options.device = NULL;
-    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
+    AUTO_SCENE s = shapes(NULL, 1);
+    AUTO(sweep) there = begin(&s), *here = begin_here(&s);
     there->on_device->tried.limit = 1024;
     same_as_the_cpu(&s, there, here);
     assert_int_equal(1024, there->on_device->tried.room);
@@ -260,34 +245,27 @@ TEST(parts_agree_with_the_cpu) {
     assert_fails(ABUT_ERROR_LIMIT, "pairs of blocks of 32 features; the limit is 2",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     assert_int_equal(5, found.count);
-    abut_sweep_destroy(there);
-    abut_sweep_destroy(here);
-    scene_free(&s);
 }
 
 /* The same every time, also with lists that are too small. */
 TEST(any_is_the_same_every_time) {
-    scene s = shapes(NULL, 1);
-    abut_sweep *motion = begin(&s);
-    abut_impact *first;
+    AUTO_SCENE s = shapes(NULL, 1);
+    AUTO(sweep) motion = begin(&s);
+    AUTO_FREE abut_impact *first;
     size_t count = find_impacts(&s, motion, ABUT_SWEEP_ANY, &first, NULL);
     assert_int_equal(1, count);
     for (int k = 0; k < 3; k++) {
-        abut_impact *again;
+        AUTO_FREE abut_impact *again;
         if (k)
             make_small(motion);
         assert_int_equal(1, find_impacts(&s, motion, ABUT_SWEEP_ANY, &again, NULL));
         assert_memory_equal(first, again, sizeof *first);
-        free(again);
     }
-    free(first);
-    abut_sweep_destroy(motion);
-    scene_free(&s);
 }
 
 TEST(identical_triangles_are_counted) {
-    scene s = identical_triangles(NULL, 64);
-    abut_sweep *motion = begin(&s);
+    AUTO_SCENE s = identical_triangles(NULL, 64);
+    AUTO(sweep) motion = begin(&s);
     check_identical(motion, 64, "30240 impacts");
     abut_impact impacts[1];
     /* Where one is wanted, too many others are no matter. */
@@ -299,27 +277,19 @@ TEST(identical_triangles_are_counted) {
         assert_true(impacts[0].element[0] == 0 && impacts[0].element[1] == 1);
         look_twice(motion);
     }
-    abut_sweep_destroy(motion);
-    scene_free(&s);
 }
 
 /* Sweeps of more steps than all rounds have, and of fewer than one has. */
 TEST(steps_are_counted_as_on_the_cpu) {
     static const uint32_t steps[] = {1, 3, 7, 100};
-    scene s = shapes(NULL, 1);
-    abut_sweep *there = begin(&s), *here;
-    s.options.device = NULL;
-    assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
+    AUTO_SCENE s = shapes(NULL, 1);
+    AUTO(sweep) there = begin(&s), *here = begin_here(&s);
     for (int k = 0; k < 4; k++) {
         s.sweep.steps = steps[k];
         there->on_device->round_steps[0] = 1 + k;
         there->on_device->round_steps[1] = 2 + k;
         same_as_the_cpu(&s, there, here);
     }
-    abut_sweep_destroy(there);
-    abut_sweep_destroy(here);
-    scene_free(&s);
 }
 
 /* ---- failures ---- */
@@ -328,7 +298,7 @@ TEST(steps_are_counted_as_on_the_cpu) {
 static abut_status step_there(abut_sweep *motion, const scene *s) {
     abut_impact impact;
     abut_impact_list found = {.list = &impact, .capacity = 1};
-    abut_buffer *end = NULL;
+    AUTO(buffer) end = NULL;
     const size_t bytes = s->vertex_count * sizeof(vec3);
     abut_status status = abut_buffer_create(device, bytes, &end);
     status = status ? status : abut_buffer_write(end, 0, s->end, bytes);
@@ -341,7 +311,6 @@ static abut_status step_there(abut_sweep *motion, const scene *s) {
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
-    abut_buffer_destroy(end);
     return status;
 }
 
@@ -349,8 +318,8 @@ static abut_status step_there(abut_sweep *motion, const scene *s) {
 static abut_status live_a_little(abut_context *context, void *data) {
     const scene *from = data;
     scene s;
-    abut_sweep *motion = NULL;
-    abut_impact *impacts = malloc(4096 * sizeof *impacts);
+    AUTO(sweep) motion = NULL;
+    AUTO_FREE abut_impact *impacts = malloc(4096 * sizeof *impacts);
     abut_status status = copy_scene(context, from, &s, &motion);
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impact_list found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
@@ -374,29 +343,25 @@ static abut_status live_a_little(abut_context *context, void *data) {
         assert_int_equal(1, found.count);
     }
     status = status ? status : step_there(motion, from);
-    abut_sweep_destroy(motion);
     scene_free(&s);
-    free(impacts);
     return status;
 }
 
 TEST(every_call_of_the_device) {
-    scene s = two_soups(63);
+    AUTO_SCENE s = two_soups(63);
     s.options.device = device;
     /* Every argument of a kernel is a call: of those of the searches one in 29 is tried. */
     test_every_device_call(live_a_little, &s, 100, 29);
-    scene_free(&s);
 }
 
 TEST(every_allocation) {
-    scene s = two_soups(63);
+    AUTO_SCENE s = two_soups(63);
     s.options.device = device;
     assert_true(test_every_allocation(live_a_little, &s) > 12);
-    scene_free(&s);
 }
 
 TEST(other_devices_are_refused) {
-    scene s = two_soups(63);
+    AUTO_SCENE s = two_soups(63);
     s.options.device = device;
     abut_sweep *motion = NULL;
     device->info.has_doubles = false;
@@ -408,7 +373,6 @@ TEST(other_devices_are_refused) {
     assert_fails(ABUT_ERROR_DEVICE, "round", abut_sweep_create(s.meshes, 1, &s.options, &motion));
     device->info.same_bits = same;
     assert_null(motion);
-    scene_free(&s);
 }
 
 static int set_up(void **state) {

@@ -7,9 +7,8 @@
 static void check_scene(const scene *s) {
     referee r;
     scene_judge(s, &r);
-    abut_sweep *motion = scene_motion(s);
+    AUTO(sweep) motion = scene_motion(s);
     scene_check(s, motion, &r);
-    abut_sweep_destroy(motion);
     free(r.impacts);
 }
 
@@ -17,22 +16,19 @@ static void check_scene(const scene *s) {
 
 TEST(random_motions_agree_with_every_pair) {
     test_random random = {51};
-    abut_context *serial = test_context(NULL, 1);
+    AUTO(context) serial = test_context(NULL, 1);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
-        scene s = random_scene(serial, &random, round);
+        AUTO_SCENE s = random_scene(serial, &random, round);
         check_scene(&s);
-        scene_free(&s);
     }
-    abut_context_destroy(serial);
 }
 
 TEST(shapes_agree_with_every_pair) {
     for (int k = 0; k < 3; k++) {
-        scene s = shapes(NULL, 1);
+        AUTO_SCENE s = shapes(NULL, 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
         s.options.skip_self = k == 2;
         check_scene(&s);
-        scene_free(&s);
     }
 }
 
@@ -42,23 +38,21 @@ TEST(points_and_segments_are_legal) {
     const vec3 above[3] = {{1, 1, 1}, {3, 1, 1}, {9, 9, 9}};
     const uint32_t two[6] = {0, 1, 2, 1, 3, 2}, point[3] = {0, 0, 0}, segment[3] = {0, 1, 0};
     for (int k = 0; k < 3; k++) {
-        scene s = {.options = abut_sweep_options_default(),
-                   .sweep = abut_sweep_find_options_default()};
+        AUTO_SCENE s = {.options = abut_sweep_options_default(),
+                        .sweep = abut_sweep_find_options_default()};
         scene_add(&s, NULL, above, 3, k == 1 ? segment : point, 1); /* its last vertex is unused */
         if (k < 2)
             scene_add(&s, NULL, square, 4, two, 2);
         for (uint32_t i = 0; i < 3; i++)
             s.end[i].z -= 3;
         check_scene(&s);
-        abut_sweep *motion = scene_motion(&s);
+        AUTO(sweep) motion = scene_motion(&s);
         abut_impact first;
         abut_impact_list found = {.list = &first, .capacity = 1};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_int_equal(k < 2, found.count);
         if (k < 2)
             assert_true(fabs(first.time - 1.0 / 3) < 1e-6 && fabs(first.point.z) < 1e-6);
-        abut_sweep_destroy(motion);
-        scene_free(&s);
     }
 }
 
@@ -68,8 +62,8 @@ TEST(earliest_is_the_first_of_all) {
     test_random random = {54};
     uint32_t late = 0, none = 0;
     for (uint32_t round = 0; round < test_rounds(24); round++) {
-        scene s = {.options = abut_sweep_options_default(),
-                   .sweep = abut_sweep_find_options_default()};
+        AUTO_SCENE s = {.options = abut_sweep_options_default(),
+                        .sweep = abut_sweep_find_options_default()};
         double far = test_random_real(&random, 2.5, 12), part = test_random_real(&random, 0.5, 1.5);
         s.sweep.separation = round % 4 == 1 ? 0.01 : 0;
         s.sweep.exact = round % 4 == 2;
@@ -78,7 +72,7 @@ TEST(earliest_is_the_first_of_all) {
                       v3(k * far, test_random_real(&random, 0, 0.5), 0), 0,
                       v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
         add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
-        abut_sweep *motion = scene_motion(&s);
+        AUTO(sweep) motion = scene_motion(&s);
         abut_impact_list all = {.list = malloc(SCENE_HITS * sizeof *all.list),
                                 .capacity = SCENE_HITS};
         abut_impact first;
@@ -90,8 +84,6 @@ TEST(earliest_is_the_first_of_all) {
             scene_same(&all.list[0], &first);
         none += !all.count;
         late += all.count && first.time > 0.3;
-        abut_sweep_destroy(motion);
-        scene_free(&s);
         free(all.list);
     }
     assert_true(test_rounds(24) < 24 || (late > 4 && none > 1));
@@ -134,7 +126,7 @@ TEST_THREADS(threads_and_lanes_make_no_difference) {
 
 TEST(steps_follow_each_other) {
     test_random random = {52};
-    scene s = shapes(NULL, 1);
+    AUTO_SCENE s = shapes(NULL, 1);
     abut_sweep *motion = scene_motion(&s);
     for (uint32_t round = 0; round < 20; round++) { /* features are sorted twice */
         /* bodies that were among each other part: the order does not fit any more */
@@ -160,7 +152,6 @@ TEST(steps_follow_each_other) {
     assert_ok(abut_sweep_set_positions(motion, abut_array_host(NULL), abut_array_host(s.end)));
     assert_memory_equal(s.start, motion->start, s.vertex_count * sizeof *s.start);
     abut_sweep_destroy(motion);
-    scene_free(&s);
 }
 
 /* ---- too many to keep ---- */
@@ -198,10 +189,10 @@ TEST(crowds_can_be_cancelled) {
     options.progress_user = &p;
     options.progress = report;
     options.thread_count = 2;
-    abut_context *context;
+    AUTO(context) context;
     assert_ok(abut_context_create(&options, &context));
-    scene s = identical_triangles(context, 2000); /* would take a minute */
-    abut_sweep *motion = scene_motion(&s);
+    AUTO_SCENE s = identical_triangles(context, 2000); /* would take a minute */
+    AUTO(sweep) motion = scene_motion(&s);
     abut_impact impact = {.time = 77};
     abut_impact_list found = {.list = &impact, .capacity = 1, .count = 5};
     abut_sweep_counts counts = {sizeof counts, 6, 7};
@@ -209,37 +200,31 @@ TEST(crowds_can_be_cancelled) {
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
     assert_int_equal(2, p.calls);
     assert_true(impact.time == 77 && found.count == 5 && counts.vertex_face == 6);
-    abut_sweep_destroy(motion);
-    scene_free(&s);
-    abut_context_destroy(context);
 }
 
 /* ---- refused ---- */
 
 static abut_status all_of_it(abut_context *context, void *data) {
     scene s;
-    abut_sweep *motion = NULL;
-    abut_impact *impacts = malloc(4096 * sizeof *impacts);
+    AUTO(sweep) motion = NULL;
+    AUTO_FREE abut_impact *impacts = malloc(4096 * sizeof *impacts);
     abut_status status = copy_scene(context, data, &s, &motion);
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impact_list found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
         assert_int_equal(!status, found.count != UINT64_MAX);
     }
-    abut_sweep_destroy(motion);
     scene_free(&s);
-    free(impacts);
     return status;
 }
 
 TEST(memory_that_runs_out_is_told) {
-    scene s = two_soups(53);
+    AUTO_SCENE s = two_soups(53);
     assert_true(test_every_allocation(all_of_it, &s) > 30);
-    scene_free(&s);
 }
 
 TEST(bad_meshes_are_refused) {
-    abut_context *other = test_context(NULL, 1);
+    AUTO(context) other = test_context(NULL, 1);
     scene s = identical_triangles(NULL, 2), t = identical_triangles(other, 2);
     abut_mesh *two[2] = {s.meshes[0], NULL};
     abut_sweep *motion = (abut_sweep *)&s, *kept = motion;
@@ -256,12 +241,11 @@ TEST(bad_meshes_are_refused) {
     abut_sweep_destroy(NULL);
     scene_free(&s);
     scene_free(&t);
-    abut_context_destroy(other);
 }
 
 TEST(bad_steps_are_refused) {
-    scene s = identical_triangles(NULL, 2);
-    abut_sweep *motion;
+    AUTO_SCENE s = identical_triangles(NULL, 2);
+    AUTO(sweep) motion;
     abut_impact_list found = {.count = 3};
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
     assert_refused("abut_sweep_set_positions() first",
@@ -281,13 +265,11 @@ TEST(bad_steps_are_refused) {
     }
     assert_false(motion->place.stepped);
     assert_ok(abut_sweep_set_positions(motion, abut_array_host(s.start), abut_array_host(s.end)));
-    abut_sweep_destroy(motion);
-    scene_free(&s);
 }
 
 TEST(bad_searches_are_refused) {
-    scene s = identical_triangles(NULL, 2);
-    abut_sweep *motion = scene_motion(&s);
+    AUTO_SCENE s = identical_triangles(NULL, 2);
+    AUTO(sweep) motion = scene_motion(&s);
     abut_impact_list found = {.capacity = 1, .count = 3};
     assert_refused("capacity is 1", abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
     found.capacity = 0;
@@ -310,6 +292,4 @@ TEST(bad_searches_are_refused) {
     s.sweep.separation = 1e30;
     assert_fails(ABUT_ERROR_BUFFER, "15 impacts",
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, &s.sweep, &found, NULL));
-    abut_sweep_destroy(motion);
-    scene_free(&s);
 }

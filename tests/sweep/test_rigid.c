@@ -6,11 +6,10 @@
 #include <math.h>
 
 static abut_bvh *tree_of(const abut_shape *shape) {
-    abut_mesh *mesh;
+    AUTO(mesh) mesh;
     abut_bvh *bvh;
     assert_ok(abut_shape_create(NULL, shape, &mesh));
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_mesh_destroy(mesh);
     return bvh;
 }
 
@@ -43,7 +42,7 @@ static const test_motion_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1},
 /* ---- known times ---- */
 
 TEST(cubes_meet_when_they_should) {
-    abut_bvh *cube = box_of(1, 1, 1);
+    AUTO(bvh) cube = box_of(1, 1, 1);
     abut_sweep_rigid_result touch;
     test_motion_path down = {shifted(0.2, 0.1, 3), shifted(0.2, 0.1, -1)};
     assert_ok(test_sweep_rigid(cube, &down, cube, &still, NULL, &touch));
@@ -71,16 +70,14 @@ TEST(cubes_meet_when_they_should) {
     test_motion_path away = {shifted(0, 0, 1), shifted(0, 0, 9)};
     assert_ok(test_sweep_rigid(cube, &away, cube, &still, NULL, &touch));
     assert_true(touch.hit && touch.time == 0);
-    abut_bvh *small = box_of(0.1, 0.1, 0.1);
+    AUTO(bvh) small = box_of(0.1, 0.1, 0.1);
     assert_ok(test_sweep_rigid(small, &still, cube, &still, NULL, &touch));
     assert_true(touch.hit && touch.time == 0 && touch.triangle[1] == ABUT_NONE);
-    abut_bvh_destroy(small);
-    abut_bvh_destroy(cube);
 }
 
 /* A bar that turns by a quarter hits a post with its end, though at neither pose they touch. */
 TEST(turning_bars_hit_posts) {
-    abut_bvh *bar = box_of(2, 0.1, 0.1), *post = box_of(0.02, 0.02, 1);
+    AUTO(bvh) bar = box_of(2, 0.1, 0.1), *post = box_of(0.02, 0.02, 1);
     test_motion_path turns = {shifted(0, 0, 0), turned(v3(0, 0, 1), 1.5, v3(0, 0, 0))};
     test_motion_path resting = {shifted(0.6, 0.6, 0), shifted(0.6, 0.6, 0)};
     abut_sweep_rigid_result touch;
@@ -100,8 +97,6 @@ TEST(turning_bars_hit_posts) {
     resting.from.translation.y = resting.to.translation.y = 0.8;
     assert_ok(test_sweep_rigid(bar, &turns, post, &resting, NULL, &touch));
     assert_false(touch.hit);
-    abut_bvh_destroy(bar);
-    abut_bvh_destroy(post);
 }
 
 /* ---- primitives ---- */
@@ -109,7 +104,7 @@ TEST(turning_bars_hit_posts) {
 /* Shapes that end at z = -1 or reach beyond it, with known heights of their lowest points. */
 TEST(primitives_touch_when_they_should) {
     const abut_pose up = shifted(0.1, 0.2, 4), down = shifted(0.1, 0.2, -4);
-    abut_bvh *cube = box_of(1, 1, 1);
+    AUTO(bvh) cube = box_of(1, 1, 1);
     const abut_collider falling[] = {
         abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 0.5}, up),
         abut_collider_from_capsule((abut_capsule){{{0, 0, 0}, {0.3, 0, 0.4}}, 0.5}, up),
@@ -146,7 +141,6 @@ TEST(primitives_touch_when_they_should) {
             assert_ok(abut_sweep_rigid(&inside, &up, &floors[k], NULL, NULL, &touch));
             assert_true(touch.hit && touch.time == 0);
         }
-    abut_bvh_destroy(cube);
 }
 
 /* Two spheres that pass each other, against the roots of a quadratic. */
@@ -186,7 +180,7 @@ TEST(spheres_follow_the_formula) {
 
 /* A ball flies through a thin plate at 1 to 1e6 times its size a step, spinning, from anywhere. */
 TEST(no_ball_passes_a_plate) {
-    abut_bvh *plate = box_of(1, 1, 0.002), *ball = ball_of(0.05, 4);
+    AUTO(bvh) plate = box_of(1, 1, 0.002), *ball = ball_of(0.05, 4);
     test_random random = {7};
     for (uint32_t round = 0; round < test_rounds(400); round++) {
         double far = pow(10, test_random_real(&random, -1, 5));
@@ -202,8 +196,6 @@ TEST(no_ball_passes_a_plate) {
         double height = at.translation.z; /* it stands on the plate, or a facet on it */
         assert_true(height > 0.001 + 0.04 && height < 0.001 + 0.05 + 1e-6 + 1e-9 * far);
     }
-    abut_bvh_destroy(plate);
-    abut_bvh_destroy(ball);
 }
 
 /* Against samples of time: no overlap before the reported time; there the bodies are near; and
@@ -257,7 +249,7 @@ TEST(faces_slide_along_each_other) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = v3(1, 1, 1);
     shape.segments = 10;
-    abut_bvh *cube = tree_of(&shape);
+    AUTO(bvh) cube = tree_of(&shape);
     abut_sweep_rigid_result touch;
     test_motion_path slides = {shifted(0.01, 0, 1.001), turned(v3(0, 0, 1), 1, v3(0, 0, 0))};
     slides.to.translation = v3(-0.5, 0.3, 1.001);
@@ -267,12 +259,11 @@ TEST(faces_slide_along_each_other) {
     assert_ok(test_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
     assert_true(touch.hit && touch.time <= 0.5 && touch.time > 0.5 - 1e-3);
     assert_true(fabs(touch.normal.z - 1) < 1e-6);
-    abut_bvh_destroy(cube);
 }
 
 /* A separation beyond the size of the bodies; tolerances as well. */
 TEST(bodies_touch_from_afar) {
-    abut_bvh *ball = ball_of(0.5, 4);
+    AUTO(bvh) ball = ball_of(0.5, 4);
     abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
     test_motion_path flies = {shifted(200, 0, 0), turned(v3(0, 1, 0), 1, v3(0, 0, 0))};
     flies.to.translation = v3(-200, 0, 0);
@@ -294,7 +285,6 @@ TEST(bodies_touch_from_afar) {
     options.tolerance = 100;
     assert_ok(test_sweep_rigid(ball, &flies, ball, &still, &options, &touch));
     assert_true(!touch.hit || (touch.time >= 0 && touch.time <= 1));
-    abut_bvh_destroy(ball);
 }
 
 /* ---- arguments ---- */
@@ -308,15 +298,14 @@ static bool stop_pairs(void *user, const char *stage, double fraction) {
 TEST(cancelled) {
     int left = 1000;
     abuti_progress_interval = 0;
-    abut_context *context = test_watched(stop_pairs, &left);
+    AUTO(context) context = test_watched(stop_pairs, &left);
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-    abut_mesh *mesh;
-    abut_bvh *cube;
+    AUTO(mesh) mesh;
+    AUTO(bvh) cube;
     shape.extent = v3(1, 1, 1);
     shape.segments = 10;
     assert_ok(abut_shape_create(context, &shape, &mesh));
     assert_ok(abut_bvh_create(mesh, NULL, &cube));
-    abut_mesh_destroy(mesh);
     test_motion_path slides = {shifted(0.01, 0, 1.001), shifted(-0.5, 0.3, 0.999)};
     abut_sweep_rigid_result touch = {.time = 77};
     assert_ok(test_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
@@ -330,12 +319,10 @@ TEST(cancelled) {
         assert_true(touch.time == 77);
     }
     abuti_progress_interval = HUGE_VAL;
-    abut_bvh_destroy(cube);
-    abut_context_destroy(context);
 }
 
 TEST(bad_calls_are_refused) {
-    abut_bvh *cube = box_of(1, 1, 1);
+    AUTO(bvh) cube = box_of(1, 1, 1);
     abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
     test_motion_path bad = still;
     abut_sweep_rigid_result touch = {.time = 77};
@@ -373,5 +360,4 @@ TEST(bad_calls_are_refused) {
     assert_refused("pose is null", abut_pose_interpolate(&here, &here, 0, NULL));
     assert_refused("time is 2", abut_pose_interpolate(&here, &here, 2, &at));
     assert_true(touch.time == 77);
-    abut_bvh_destroy(cube);
 }

@@ -44,12 +44,6 @@ abut_status abuti_mesh_derive(abut_context *context, const char *name, vec3 *pos
 /* Fails if the longest side of the bounding box is below ABUT_MESH_SIZE_MIN and not 0. */
 abut_status abuti_mesh_check_size(const char *name, box3 box);
 
-/* Whether all coordinates are finite and small enough. */
-static inline bool abuti_is_position(vec3 p) {
-    return fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
-           fabs(p.z) <= ABUT_COORDINATE_MAX;
-}
-
 static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);
 }

@@ -18,6 +18,12 @@ ABUTI_API abut_status abuti_pose_check(const char *function, const char *what,
 abut_status abuti_check_numbers(const char *function, const char *what, const double *numbers,
                                 size_t count);
 
+/* Whether a position is finite and within the range of coordinates. */
+static inline bool abuti_is_position(vec3 p) {
+    return fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
+           fabs(p.z) <= ABUT_COORDINATE_MAX;
+}
+
 /* A pose prepared for many points: every posed position in the library is rounded as here. */
 typedef struct abuti_motion {
     bool rotates; /* false: positions are only translated, with fewer roundings */

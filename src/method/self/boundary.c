@@ -19,8 +19,9 @@
  * Here they are released some steps after they have returned. Meshes of several components, and
  * meshes that are rolled up at the first step, need no special treatment.
  *
- * Ghosts are long and thin: pairs of a triangle and a ghost are found with bounds along directions
- * of the ghost (ghost.h) in addition to those of the trees, which leaves a twelfth of them.
+ * Each ghost traverses the tree over the triangles. Ghosts are long and thin: bounds along
+ * directions of the ghost (ghost.h), in addition to those of the tree, leave a twelfth of the
+ * pairs.
  *
  * Tasks are fixed parts of the ghosts. The set of violated triangles only grows, so it does not
  * depend on their order. If all triangles around a feature are violated, it is not swept.
@@ -39,10 +40,8 @@
 enum { PAIRS_MIN = 1 << 16, PAIRS_PER_TRIANGLE = 16, TASK_DIVISOR = 8 };
 
 enum {
-    LEVELS_MAX = 9,        /* levels of the ghost tree down to the nodes at which tasks begin */
-    NODES_PER_TASK = 4,    /* nodes of that level */
-    GHOSTS_PER_TASK = 256, /* ghosts */
-    BATCH = 256,           /* pairs of features that are filtered at once */
+    TASKS_MAX = 64,   /* over the ghosts */
+    BATCH = 256,      /* pairs of features that are filtered at once */
     RELEASE_EVERY = 8 /* maximum number of steps until violated triangles are determined anew */
 };
 
@@ -67,8 +66,7 @@ typedef struct pair_search {
     abut_self *view;
     const view_limits *limits;
     const uint32_t *triangle_edges;
-    uint32_t first_node, node_count; /* nodes of the ghost tree at which tasks begin */
-    task_share *shares;
+    task_share *shares; /* of the ghosts */
     size_t share_count, most;
 } pair_search;
 
@@ -87,80 +85,26 @@ abut_status abuti_view_boundary_open(abut_self *view) {
     if (!view->vertex_bounds || !view->places || !view->near_ghost || !view->ghost_sides ||
         !view->piece)
         return ABUT_ERROR_MEMORY;
-    if (!view->ghost_count)
-        return ABUT_OK;
-    abut_status status = abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
-    return status ? status
-                  : abuti_view_tree_build(view, view->triangle_count, view->ghost_count,
-                                          &view->ghosts);
+    return view->ghost_count ? abuti_view_tree_build(view) : ABUT_OK;
 }
 
 void abuti_view_boundary_close(abut_self *view) {
     ABUTI_RELEASE(view->context, view->vertex_bounds, view->places, view->near_ghost,
                   view->ghost_sides, view->piece);
-    abuti_view_tree_release(view->context, &view->tree);
-    abuti_view_tree_release(view->context, &view->ghosts);
+    abuti_view_tree_release(view);
 }
 
 void abuti_view_fit(abut_self *view) {
-    if (!view->ghost_count)
-        return;
-    abuti_view_fit_vertices(view);
-    abuti_view_tree_fit(view, &view->tree);
-    abuti_view_tree_fit(view, &view->ghosts);
-}
-
-static const float *bounds_of(const view_tree *tree, uint32_t node) {
-    return tree->bounds + node * 2 * (size_t)DOP_SLABS;
+    if (view->ghost_count)
+        abuti_view_tree_fit(view);
 }
 
 static const float *vertex_bounds(const abut_self *view, uint32_t vertex) {
     return view->vertex_bounds + vertex * 2 * (size_t)DOP_SLABS;
 }
 
-static const ghost_sides *sides_of(const abut_self *view, uint32_t ghost) {
-    return &view->ghost_sides[ghost - view->triangle_count];
-}
-
 static inline ghost_values values_of(const abut_self *view, const ghost_sides *g, uint32_t vertex) {
     return ghost_values_of(g, &view->places[vertex]);
-}
-
-static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const abut_self *view = ((const pair_search *)data)->view;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        const uint32_t *corner = view->corners + 3 * (view->triangle_count + i);
-        ghost_position place[3];
-        for (int k = 0; k < 3; k++)
-            place[k] = view->places[corner[k]];
-        ghost_sides_of(place, &view->ghost_sides[i]);
-    }
-}
-
-static float longest_side(const view_tree *tree, uint32_t node) {
-    const float *lo = bounds_of(tree, node), *hi = lo + DOP_SLABS;
-    float longest = 0;
-    for (int k = 0; k < 3; k++)
-        longest = hi[k] - lo[k] > longest ? hi[k] - lo[k] : longest;
-    return longest;
-}
-
-/* Whether a node, or a triangle, may touch one of the ghosts below another node. */
-static bool nodes_overlap(const abut_self *view, uint32_t a, uint32_t b) {
-    const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
-    const float *bounds = bounds_of(tree, a);
-    if (!bounds_overlap(bounds, bounds_of(ghosts, b)))
-        return false;
-    if (!(ghosts->child[b] & TREE_LEAF))
-        return true;
-    const ghost_sides *g = sides_of(view, ghosts->child[b] & ~TREE_LEAF);
-    if (!(tree->child[a] & TREE_LEAF))
-        return ghost_box_is_near(g, bounds, bounds + DOP_SLABS);
-    const uint32_t *corner = view->corners + 3 * (size_t)(tree->child[a] & ~TREE_LEAF);
-    ghost_values lowest = ghost_lower(values_of(view, g, corner[0]), values_of(view, g, corner[1]));
-    lowest = ghost_lower(lowest, values_of(view, g, corner[2]));
-    return ghost_is_near(g, &lowest);
 }
 
 /* ---- pairs ---- */
@@ -172,28 +116,40 @@ static void add_pair(const pair_search *p, task_share *out, uint32_t triangle, u
         out->pairs[out->count++] = (ghost_pair){triangle, ghost};
 }
 
-/* Finds pairs of a triangle and a ghost below a node with overlapping bounds. */
-static void find_pairs_below(const pair_search *p, task_share *out, uint32_t node, size_t *left) {
-    const abut_self *view = p->view;
-    const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
-    uint32_t stack[TREE_STACK][2], used = 1;
-    stack[0][0] = 0;
-    stack[0][1] = node;
+/* Whether a triangle is not separated from a ghost. */
+static bool is_triangle_near(const abut_self *view, const ghost_sides *g, uint32_t triangle) {
+    const uint32_t *corner = view->corners + 3 * (size_t)triangle;
+    ghost_values lowest = ghost_lower(values_of(view, g, corner[0]), values_of(view, g, corner[1]));
+    lowest = ghost_lower(lowest, values_of(view, g, corner[2]));
+    return ghost_is_near(g, &lowest);
+}
+
+/* Computes the directions of a ghost, and finds the triangles that may touch it. */
+static void find_pairs_of_ghost(const pair_search *p, task_share *out, uint32_t ghost,
+                                size_t *left) {
+    abut_self *view = p->view;
+    const view_tree *tree = &view->tree;
+    ghost_sides *g = &view->ghost_sides[ghost - view->triangle_count];
+    ghost_position place[3];
+    float bounds[2 * DOP_SLABS];
+    uint32_t stack[TREE_STACK], used = 1;
+    for (size_t k = 0; k < 3; k++)
+        place[k] = view->places[view->corners[3 * (size_t)ghost + k]];
+    ghost_sides_of(place, g);
+    abuti_view_triangle_bounds(view, ghost, bounds);
+    stack[0] = 0;
     for (; used && *left && !out->status; --*left) {
-        uint32_t a = stack[--used][0], b = stack[used][1];
-        if (!nodes_overlap(view, a, b))
+        const uint32_t node = stack[--used], child = tree->child[node];
+        const float *lo = tree->bounds + node * 2 * (size_t)DOP_SLABS, *hi = lo + DOP_SLABS;
+        if (!bounds_overlap(lo, bounds))
             continue;
-        uint32_t child_a = tree->child[a], child_b = ghosts->child[b];
-        if (child_a & child_b & TREE_LEAF) {
-            add_pair(p, out, child_a & ~TREE_LEAF, child_b & ~TREE_LEAF);
-            continue;
-        }
-        bool open_a = !(child_a & TREE_LEAF) &&
-                      (child_b & TREE_LEAF || longest_side(tree, a) >= longest_side(ghosts, b));
-        assert(used + 2 <= TREE_STACK);
-        for (uint32_t k = 0; k < 2; k++, used++) {
-            stack[used][0] = open_a ? child_a + k : a;
-            stack[used][1] = open_a ? b : child_b + k;
+        if (child & TREE_LEAF) {
+            if (is_triangle_near(view, g, child & ~TREE_LEAF))
+                add_pair(p, out, child & ~TREE_LEAF, ghost);
+        } else if (ghost_box_is_near(g, lo, hi)) {
+            assert(used + 2 <= TREE_STACK);
+            stack[used++] = child;
+            stack[used++] = child + 1;
         }
     }
     out->is_full = used > 0;
@@ -204,26 +160,19 @@ static void pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
     task_share *out = &p->shares[chunk];
     size_t left = p->most / TASK_DIVISOR;
     for (size_t i = begin; i < end && !out->is_full && !out->status; i++)
-        find_pairs_below(p, out, p->first_node + (uint32_t)i, &left);
+        find_pairs_of_ghost(p, out, p->view->triangle_count + (uint32_t)i, &left);
 }
 
 /* Finds all pairs, or that there are too many. */
 static abut_status find_pairs(pair_search *p, bool *is_cheaper) {
     abut_self *view = p->view;
-    const view_tree *ghosts = &view->ghosts;
-    uint32_t level = 0;
+    const size_t ghosts_per_task = abuti_chunk_count(view->ghost_count, TASKS_MAX);
     size_t count = 0;
-    while (level + 1 < ghosts->level_count && level + 1 < LEVELS_MAX &&
-           ghosts->level_begin[level + 2] - ghosts->level_begin[level + 1] == 2u << level)
-        level++;
-    p->first_node = ghosts->level_begin[level];
-    p->node_count = ghosts->level_begin[level + 1] - p->first_node;
-    p->share_count = abuti_chunk_count(p->node_count, NODES_PER_TASK);
+    p->share_count = abuti_chunk_count(view->ghost_count, ghosts_per_task);
     p->shares = abuti_allocate_zeroed(view->context, p->share_count, sizeof *p->shares);
     if (!p->shares)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(view->context, view->ghost_count, GHOSTS_PER_TASK, sides_task, p);
-    abuti_parallel_for(view->context, p->node_count, NODES_PER_TASK, pairs_task, p);
+    abuti_parallel_for(view->context, view->ghost_count, ghosts_per_task, pairs_task, p);
     for (size_t i = 0; i < p->share_count; i++) {
         if (p->shares[i].status) /* the message was set on another thread */
             return abuti_fail(p->shares[i].status, "abut_self_find: out of memory");
@@ -411,13 +360,13 @@ static void add_features(touching_task *task, ghost_pair pair) {
     const uint32_t *a = view->corners + 3 * (size_t)pair.triangle;
     const uint32_t *ghost = view->corners + 3 * (size_t)pair.ghost;
     const uint32_t *edges = task->p->triangle_edges + 3 * (size_t)pair.triangle;
-    const float *face = bounds_of(&view->tree, view->tree.leaf[pair.triangle]);
-    const float *ghost_face =
-        bounds_of(&view->ghosts, view->ghosts.leaf[pair.ghost - view->ghosts.first]);
-    const ghost_sides *g = sides_of(view, pair.ghost);
-    bool first = pair.ghost == view->ghosts.first || ghost[2] != (ghost - 3)[2];
-    float own[2 * DOP_SLABS], side[2][2 * DOP_SLABS];
+    const ghost_sides *g = &view->ghost_sides[pair.ghost - view->triangle_count];
+    bool first = pair.ghost == view->triangle_count || ghost[2] != (ghost - 3)[2];
+    float face[2 * DOP_SLABS], ghost_face[2 * DOP_SLABS], own[2 * DOP_SLABS];
+    float side[2][2 * DOP_SLABS];
     ghost_values lowest[3];
+    abuti_view_triangle_bounds(view, pair.triangle, face);
+    abuti_view_triangle_bounds(view, pair.ghost, ghost_face);
     for (int k = 0; k < 3; k++)
         lowest[k] = values_of(view, g, a[k]);
     for (int j = 0; j < 2; j++)

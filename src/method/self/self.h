@@ -1,9 +1,8 @@
 /* Private types and functions of the view-based self-collision search.
  *
  * Vertices are those of the mesh, followed by one ghost vertex for each hole. Triangles are those
- * of the mesh, followed by the ghosts. There are two trees for pairs of triangles and ghosts: one
- * over the triangles of the mesh, one over the ghosts. The set of a triangle is a bit, so that a
- * feature has the union of the sets around it.
+ * of the mesh, followed by the ghosts. A tree over the triangles of the mesh finds those near
+ * a ghost. The set of a triangle is a bit, so that a feature has the union of the sets around it.
  */
 #ifndef ABUTI_SELF_H
 #define ABUTI_SELF_H
@@ -37,29 +36,27 @@ enum {
     DOP_SLABS = 8, /* x, y, z, x + y, x + z, y + z, x - y, x - z */
     /* Depth of at most 2^31 triangles, halved. */
     TREE_LEVELS = 33,
-    /* A pair is replaced by two, a level lower on one side. */
-    TREE_STACK = 2 * TREE_LEVELS + 2
+    /* A node is replaced by two, a level lower. */
+    TREE_STACK = TREE_LEVELS + 1
 };
 
+/* Over the triangles of the mesh. */
 typedef struct view_tree {
-    uint32_t first, count; /* range of triangles */
     uint32_t node_count, level_count;
     uint32_t level_begin[TREE_LEVELS + 2]; /* first node of each level, the root first */
-    uint32_t *leaf;                        /* the node of triangle first + i */
     uint32_t *child; /* the first of two consecutive children, or TREE_LEAF + triangle */
     float *bounds;   /* 2 x DOP_SLABS per node: lows, highs */
 } view_tree;
 
 struct abut_self;
 
-abut_status abuti_view_tree_build(struct abut_self *view, uint32_t first, uint32_t count,
-                                  view_tree *tree);
-void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Computes the frame of the current step, and float positions and bounds of all vertices in it,
- * ghosts included. */
-void abuti_view_fit_vertices(struct abut_self *view);
-/* Then refits those of nodes. */
-void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);
+abut_status abuti_view_tree_build(struct abut_self *view);
+void abuti_view_tree_release(struct abut_self *view);
+/* Computes the frame of the current step, float positions and bounds of all vertices in it, ghosts
+ * included, and the bounds of nodes. */
+void abuti_view_tree_fit(struct abut_self *view);
+/* Then writes those of a triangle, which may be a ghost. */
+void abuti_view_triangle_bounds(const struct abut_self *view, uint32_t triangle, float *bounds);
 
 /* Bounds are floats, rounded in the same way everywhere: see tree.c for the proof that no overlap
  * is missed. */
@@ -99,7 +96,7 @@ struct abut_self {
     view_lists of_vertex; /* triangles of the mesh around a vertex, */
     view_lists of_edge;   /* and along an edge; degenerate ones included */
 
-    view_tree tree, ghosts;
+    view_tree tree;
     float *vertex_bounds; /* 2 x DOP_SLABS per vertex */
     vec3 centre;          /* of the frame of bounds */
     double scale;
@@ -177,7 +174,7 @@ void abuti_view_count_sets(abut_self *view, abut_self_result *result);
 abut_status abuti_view_boundary_open(abut_self *view);
 /* Also releases a partially opened state. */
 void abuti_view_boundary_close(abut_self *view);
-/* Computes the bounds of all vertices and of both trees for the current step. */
+/* Computes the bounds of all vertices and of the tree for the current step. */
 void abuti_view_fit(abut_self *view);
 /* Puts triangles into V that touch ghosts in the step, or may be beyond one. Sets *is_cheaper to
  * false, without a result, if more than `most` pairs of triangles and ghosts are near. */

@@ -31,7 +31,7 @@ typedef struct range {
 
 /* The centres of the triangles in a frame whose origin is the centre of the mesh, so that sums do
  * not overflow. */
-static void compute_centres(const abut_self *view, uint32_t first, uint32_t count, vec3 *centres) {
+static void compute_centres(const abut_self *view, vec3 *centres) {
     const abut_mesh *mesh = view->mesh;
     box3 box = box_empty();
     for (uint32_t i = 0; i < view->vertex_count; i++)
@@ -40,13 +40,12 @@ static void compute_centres(const abut_self *view, uint32_t first, uint32_t coun
     double size = v3_max_abs(v3_sub(box.hi, middle)), scale = size > 0 ? 1 / size : 1;
     if (!(scale <= DBL_MAX))
         scale = 1;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t *corner = view->corners + 3 * (size_t)(first + i);
+    for (size_t i = 0; i < view->triangle_count; i++) {
         centres[i] = v3(0, 0, 0);
-        for (int k = 0; k < 3; k++)
-            if (corner[k] < view->vertex_count)
-                centres[i] =
-                    v3_add(centres[i], v3_scale(v3_sub(mesh->positions[corner[k]], middle), scale));
+        for (size_t k = 0; k < 3; k++) {
+            vec3 from = v3_sub(mesh->positions[mesh->indices[3 * i + k]], middle);
+            centres[i] = v3_add(centres[i], v3_scale(from, scale));
+        }
     }
 }
 
@@ -63,11 +62,12 @@ static void halve_range(const vec3 *centres, sort_key *order, sort_key *spare, r
 }
 
 /* Splits node after node; this order stores nodes level by level. */
-static void split_nodes(view_tree *tree, const vec3 *centres, sort_key *order, range *ranges) {
+static void split_nodes(view_tree *tree, uint32_t count, const vec3 *centres, sort_key *order,
+                        range *ranges) {
     uint32_t used = 1, level_end = 1;
-    for (uint32_t i = 0; i < tree->count; i++)
+    for (uint32_t i = 0; i < count; i++)
         order[i].value = i;
-    ranges[0] = (range){0, tree->count};
+    ranges[0] = (range){0, count};
     tree->level_begin[0] = 0;
     tree->level_count = 1;
     for (uint32_t node = 0; node < used; node++) {
@@ -77,12 +77,11 @@ static void split_nodes(view_tree *tree, const vec3 *centres, sort_key *order, r
         }
         range r = ranges[node];
         if (r.end - r.begin == 1) {
-            tree->child[node] = TREE_LEAF | (tree->first + order[r.begin].value);
-            tree->leaf[order[r.begin].value] = node;
+            tree->child[node] = TREE_LEAF | order[r.begin].value;
             continue;
         }
         uint32_t middle = r.begin + (r.end - r.begin) / 2;
-        halve_range(centres, order, order + tree->count, r, middle);
+        halve_range(centres, order, order + count, r, middle);
         tree->child[node] = used;
         ranges[used++] = (range){r.begin, middle};
         ranges[used++] = (range){middle, r.end};
@@ -90,30 +89,27 @@ static void split_nodes(view_tree *tree, const vec3 *centres, sort_key *order, r
     tree->level_begin[tree->level_count] = used;
 }
 
-abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t count,
-                                  view_tree *tree) {
+abut_status abuti_view_tree_build(abut_self *view) {
     abut_context *context = view->context;
-    size_t nodes = 2 * (size_t)count - 1;
-    tree->first = first;
-    tree->count = count;
+    view_tree *tree = &view->tree;
+    const size_t count = view->triangle_count, nodes = 2 * count - 1;
     tree->node_count = (uint32_t)nodes;
     tree->child = abuti_allocate(context, nodes, sizeof *tree->child);
-    tree->leaf = abuti_allocate(context, count, sizeof *tree->leaf);
     tree->bounds = abuti_allocate(context, nodes, 2 * (size_t)DOP_SLABS * sizeof *tree->bounds);
     vec3 *centres = abuti_allocate(context, count, sizeof *centres);
-    sort_key *order = abuti_allocate(context, 2 * (size_t)count, sizeof *order);
+    sort_key *order = abuti_allocate(context, 2 * count, sizeof *order);
     range *ranges = abuti_allocate(context, nodes, sizeof *ranges);
-    bool all = tree->child && tree->leaf && tree->bounds && centres && order && ranges;
+    bool all = tree->child && tree->bounds && centres && order && ranges;
     if (all) {
-        compute_centres(view, first, count, centres);
-        split_nodes(tree, centres, order, ranges);
+        compute_centres(view, centres);
+        split_nodes(tree, (uint32_t)count, centres, order, ranges);
     }
     ABUTI_RELEASE(context, centres, order, ranges);
     return all ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-void abuti_view_tree_release(abut_context *context, view_tree *tree) {
-    ABUTI_RELEASE(context, tree->child, tree->leaf, tree->bounds);
+void abuti_view_tree_release(abut_self *view) {
+    ABUTI_RELEASE(view->context, view->tree.child, view->tree.bounds);
 }
 
 /* ---- vertices ---- */
@@ -155,46 +151,44 @@ static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-void abuti_view_fit_vertices(abut_self *view) {
-    compute_frame(view);
-    abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
-                       VERTICES_PER_TASK, vertices_task, view);
-}
-
 /* ---- nodes ---- */
 
+void abuti_view_triangle_bounds(const abut_self *view, uint32_t triangle, float *bounds) {
+    const uint32_t *corner = view->corners + 3 * (size_t)triangle;
+    const size_t step = 2 * (size_t)DOP_SLABS;
+    bounds_join(bounds, view->vertex_bounds + corner[0] * step,
+                view->vertex_bounds + corner[1] * step);
+    bounds_join(bounds, bounds, view->vertex_bounds + corner[2] * step);
+}
+
 typedef struct fit_job {
-    const abut_self *view;
-    view_tree *tree;
+    abut_self *view;
     uint32_t first; /* node of the level */
 } fit_job;
 
-static void fit_node(const fit_job *f, uint32_t node) {
-    const view_tree *tree = f->tree;
-    const size_t step = 2 * (size_t)DOP_SLABS;
-    float *to = tree->bounds + node * step;
-    const uint32_t child = tree->child[node];
-    if (!(child & TREE_LEAF)) {
-        bounds_join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step);
-        return;
-    }
-    const uint32_t *corner = f->view->corners + 3 * (size_t)(child & ~TREE_LEAF);
-    const float *vertex = f->view->vertex_bounds;
-    bounds_join(to, vertex + corner[0] * step, vertex + corner[1] * step);
-    bounds_join(to, to, vertex + corner[2] * step);
-}
-
 static void nodes_task(void *data, size_t chunk, size_t begin, size_t end) {
     const fit_job *f = data;
+    const view_tree *tree = &f->view->tree;
+    const size_t step = 2 * (size_t)DOP_SLABS;
     (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        fit_node(f, f->first + (uint32_t)i);
+    for (size_t node = f->first + begin; node < f->first + end; node++) {
+        const uint32_t child = tree->child[node];
+        float *to = tree->bounds + node * step;
+        if (child & TREE_LEAF)
+            abuti_view_triangle_bounds(f->view, child & ~TREE_LEAF, to);
+        else
+            bounds_join(to, tree->bounds + child * step, tree->bounds + (child + (size_t)1) * step);
+    }
 }
 
 /* Refits level by level, bottom-up. */
-void abuti_view_tree_fit(abut_self *view, view_tree *tree) {
+void abuti_view_tree_fit(abut_self *view) {
+    const view_tree *tree = &view->tree;
+    compute_frame(view);
+    abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
+                       VERTICES_PER_TASK, vertices_task, view);
     for (uint32_t level = tree->level_count; level-- > 0;) {
-        fit_job f = {view, tree, tree->level_begin[level]};
+        fit_job f = {view, tree->level_begin[level]};
         abuti_parallel_for(view->context, tree->level_begin[level + 1] - f.first, NODES_PER_TASK,
                            nodes_task, &f);
     }

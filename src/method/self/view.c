@@ -15,15 +15,6 @@ enum { COMPARE_EVERY = 16, COMPARE_SHARE = 64, RETRY_DELAY_MAX = 64 };
 
 /* ---- create ---- */
 
-static abut_status check_options(const abut_self_options *o) {
-    if ((unsigned)o->scheme > ABUT_SELF_COMPLETE)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_create: options->scheme is %d; it must be one of "
-                          "abut_self_scheme",
-                          (int)o->scheme);
-    return ABUT_OK;
-}
-
 static abut_status build_view(abut_self *view) {
     abut_context *context = view->context;
     abut_status status = abuti_view_prepare(view);
@@ -43,8 +34,12 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
         return abuti_null(__func__, mesh ? "view" : "mesh");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_self_create: options");
-    if (status || (status = check_options(&ours)))
+    if (status)
         return status;
+    if ((unsigned)ours.scheme > ABUT_SELF_COMPLETE)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->scheme is %d; it must be one of abut_self_scheme", __func__,
+                          (int)ours.scheme);
     if (ours.device && (status = abuti_device_check_bits(__func__, ours.device)))
         return status;
     abut_self *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
@@ -65,19 +60,14 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
     return status;
 }
 
-static void release_lists(abut_context *context, view_lists *lists) {
-    ABUTI_RELEASE(context, lists->begin, lists->items);
-}
-
 void abut_self_destroy(abut_self *view) {
     if (!view)
         return;
     abut_context *context = view->context;
     abuti_view_search_close(view);
     abuti_view_boundary_close(view);
-    release_lists(context, &view->of_vertex);
-    release_lists(context, &view->of_edge);
-    ABUTI_RELEASE(context, view->corners, view->sets, view->last_sets);
+    ABUTI_RELEASE(context, view->corners, view->sets, view->last_sets, view->of_vertex.begin,
+                  view->of_vertex.items, view->of_edge.begin, view->of_edge.items);
     abut_topology_destroy(view->topology);
     abut_mesh_destroy(view->mesh);
     abuti_release(context, view);
@@ -85,10 +75,6 @@ void abut_self_destroy(abut_self *view) {
 }
 
 /* ---- steps ---- */
-
-static bool is_in_coordinate_range(vec3 p) {
-    return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
-}
 
 static abut_status check_step(const abut_self *view, const abut_self_step *step) {
     abut_status status = ABUT_OK;
@@ -112,8 +98,7 @@ static abut_status check_step(const abut_self *view, const abut_self_step *step)
             return status;
     }
     for (int k = 0; k < 2 && step->line && !status; k++)
-        if (!is_in_coordinate_range(step->line->start[k]) ||
-            !is_in_coordinate_range(step->line->end[k]))
+        if (!abuti_is_position(step->line->start[k]) || !abuti_is_position(step->line->end[k]))
             status = abuti_fail(
                 ABUT_ERROR_ARGUMENT,
                 "abut_self_find: step->line has an end that is not finite or beyond 1e90");
@@ -420,7 +405,7 @@ abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
         return abuti_null(__func__, view ? "info" : "view");
     abut_self_info made = abut_self_info_default();
     size_t vertices = (size_t)view->vertex_count + view->hole_count;
-    size_t nodes = (size_t)view->tree.node_count + view->ghosts.node_count;
+    size_t nodes = view->tree.node_count;
     made.triangle_count = view->triangle_count;
     made.vertex_count = view->vertex_count;
     made.edge_count = view->topology->view.edge_count;

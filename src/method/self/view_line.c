@@ -116,8 +116,7 @@ abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t coun
 
 static abut_status check_positions(const char *what, const vec3 *p, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        if (!(fabs(p[i].x) <= ABUT_COORDINATE_MAX) || !(fabs(p[i].y) <= ABUT_COORDINATE_MAX) ||
-            !(fabs(p[i].z) <= ABUT_COORDINATE_MAX))
+        if (!abuti_is_position(p[i]))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "abut_self_fit_line: %s: vertex %u is at (%g, %g, %g); coordinates "
                               "must be finite and at most 1e90 in magnitude",

@@ -587,44 +587,32 @@ typedef struct pending_far {
     uint32_t place[2];
 } pending_far;
 
-/* The centre and half size, along the world axes, of the rotated box at a place. */
-static void world_box(const pair_side *side, uint32_t place, vec3 *centre, vec3 *half) {
-    const bvh_node *nodes = side->bvh->nodes;
-    double per_frame = 1 / side->bvh->scale, c[3], h[3];
-    for (int axis = 0; axis < 3; axis++) {
-        double lo = INFINITY, hi = -INFINITY;
-        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
-            if (place == PAIR_ROOT || place % BVH_WIDTH == slot) {
-                const bvh_node *node = &nodes[place == PAIR_ROOT ? 0 : place / BVH_WIDTH];
-                lo = real_min(lo, node->lo[axis][slot]);
-                hi = real_max(hi, node->hi[axis][slot]);
-            }
-        c[axis] = (lo + hi) / 2 * per_frame;
-        h[axis] = (hi - lo) / 2 * per_frame;
-    }
-    const mat3 *rotation = &side->motion.rotation;
-    *centre =
-        abuti_motion_apply(&side->motion, v3_add(v3(c[0], c[1], c[2]), side->bvh->mesh->origin));
-    double r[3];
-    for (int i = 0; i < 3; i++)
-        r[i] = fabs(rotation->row[i].x) * h[0] + fabs(rotation->row[i].y) * h[1] +
-               fabs(rotation->row[i].z) * h[2];
-    *half = v3(r[0], r[1], r[2]);
-}
-
-/* The distance of two boxes along the world axes. Writes the sizes of both. */
-static double world_box_distance(const pair_frame *frame, const uint32_t place[2], double size[2]) {
-    vec3 centre[2], half[2];
+/* A lower bound of the distance of two boxes: the gap along the line between their centres. Writes
+ * how far both extend along it. 0 if one is a root, which is then opened. */
+static double far_lower_bound(const pair_frame *frame, const uint32_t place[2], double extent[2]) {
+    vec3 centre[2];
     for (int k = 0; k < 2; k++) {
-        world_box(&frame->side[k], place[k], &centre[k], &half[k]);
-        size[k] = half[k].x + half[k].y + half[k].z;
+        const pair_side *side = &frame->side[k];
+        extent[k] = place[k] == PAIR_ROOT ? INFINITY : 0;
+        if (place[k] == PAIR_ROOT)
+            continue;
+        centre[k] = v3_scale(pair_box_centre(side->bvh, place[k]), 1 / side->bvh->scale);
+        centre[k] = abuti_motion_apply(&side->motion, v3_add(centre[k], side->bvh->mesh->origin));
     }
-    vec3 gap;
-    gap.x = real_max(fabs(centre[0].x - centre[1].x) - half[0].x - half[1].x, 0);
-    gap.y = real_max(fabs(centre[0].y - centre[1].y) - half[0].y - half[1].y, 0);
-    gap.z = real_max(fabs(centre[0].z - centre[1].z) - half[0].z - half[1].z, 0);
-    double largest = v3_max_abs(gap);
-    return largest > 0 ? largest * v3_length(v3_scale(gap, 1 / largest)) : 0;
+    if (extent[0] > 0 || extent[1] > 0)
+        return 0;
+    const vec3 between = v3_sub(centre[1], centre[0]);
+    const double largest = v3_max_abs(between); /* squares may overflow */
+    if (!(largest > 0))
+        return 0;
+    const double distance = largest * v3_length(v3_scale(between, 1 / largest));
+    for (int k = 0; k < 2; k++) {
+        const pair_side *side = &frame->side[k];
+        extent[k] = pair_box_reach(side->bvh, place[k],
+                                   pair_to_side(side, v3_scale(between, 1 / distance))) /
+                    side->bvh->scale;
+    }
+    return real_max(distance - extent[0] - extent[1], 0);
 }
 
 static void search_far(closest_search *s) {
@@ -639,8 +627,8 @@ static void search_far(closest_search *s) {
             return;
         if (next.lower >= s->best * FAR_PRUNE_FACTOR)
             continue;
-        double size[2];
-        world_box_distance(s->frame, next.place, size);
+        double extent[2];
+        far_lower_bound(s->frame, next.place, extent);
         uint32_t child[2] = {pair_child(&side[0], next.place[0]),
                              pair_child(&side[1], next.place[1])};
         bool leaf_a = child[0] & BVH_LEAF, leaf_b = child[1] & BVH_LEAF;
@@ -650,7 +638,7 @@ static void search_far(closest_search *s) {
                 side[1].bvh->order[(child[1] & ~BVH_LEAF) * BVH_WIDTH + i % BVH_WIDTH]);
         if (leaf_a && leaf_b)
             continue;
-        int open = leaf_a || (!leaf_b && size[1] > size[0]);
+        int open = leaf_a || (!leaf_b && extent[1] > extent[0]);
         const bvh_node *node = &side[open].bvh->nodes[child[open]];
         uint32_t first = used;
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
@@ -658,7 +646,7 @@ static void search_far(closest_search *s) {
                 continue;
             pending_far child_pair = next;
             child_pair.place[open] = child[open] * BVH_WIDTH + slot;
-            child_pair.lower = world_box_distance(s->frame, child_pair.place, size);
+            child_pair.lower = far_lower_bound(s->frame, child_pair.place, extent);
             uint32_t i = used++;
             for (; i > first && stack[i - 1].lower < child_pair.lower; i--)
                 stack[i] = stack[i - 1];

@@ -26,8 +26,6 @@
 
 /* A task reuses the boxes of objects that do not move, and its memory. */
 enum { CONFIGURATIONS_PER_TASK = 16, TASKS_PER_REPORT = 64 };
-/* Up to this many objects are sorted by insertion, which is then faster than a radix sort. */
-enum { INSERTION_SORT_MAX = 64 };
 /* Up to this many objects are compared with all others without sorting. */
 enum { ACTIVE_OBJECTS_MAX = 32 };
 /* The number of neighbours along the axis among which the first pair is chosen. */
@@ -155,44 +153,16 @@ static double box_distance(const box3 *a, const box3 *b) {
     return sqrt(sum);
 }
 
-/* The axis along which the centres of the boxes vary most. */
-static int widest_axis(const box3 *boxes, uint32_t count) {
-    int widest = 0;
-    double spread = -1;
-    for (int axis = 0; axis < 3; axis++) {
-        double lo = INFINITY, hi = -INFINITY;
-        for (uint32_t i = 0; i < count; i++) {
-            double centre = v3_get(boxes[i].lo, axis) + v3_get(boxes[i].hi, axis);
-            lo = real_min(lo, centre);
-            hi = real_max(hi, centre);
-        }
-        widest = hi - lo > spread ? axis : widest;
-        spread = real_max(spread, hi - lo);
-    }
-    return widest;
-}
-
-/* An integer with the order of the doubles; none is NaN. */
-static uint64_t sort_key_of(double x) {
-    uint64_t bits;
-    x += 0.0; /* turns -0 into 0 */
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
+/* Sorts along the axis on which the centres of the boxes vary most. */
 static void sort_boxes(const group_call *call, group_scratch *s) {
-    uint32_t count = call->group.object_count;
-    s->axis = widest_axis(s->boxes, count);
-    for (uint32_t i = 0; i < count; i++) {
-        sort_key key = {sort_key_of(v3_get(s->boxes[i].lo, s->axis)), i};
-        uint32_t place = i;
-        if (count <= INSERTION_SORT_MAX)
-            for (; place && s->keys[place - 1].key > key.key; place--)
-                s->keys[place] = s->keys[place - 1];
-        s->keys[place] = key;
-    }
-    s->order =
-        count <= INSERTION_SORT_MAX ? s->keys : abuti_sort_by_key(s->keys, s->keys + count, count);
+    const uint32_t count = call->group.object_count;
+    box3 centres = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        centres = box_grow(centres, box_centre(s->boxes[i]));
+    s->axis = box_longest_axis(centres);
+    for (uint32_t i = 0; i < count; i++) /* + 0.0 turns -0 into 0 */
+        s->keys[i] = (sort_key){abuti_ordered_bits(v3_get(s->boxes[i].lo, s->axis) + 0.0), i};
+    s->order = abuti_sort_by_key(s->keys, s->keys + count, count);
 }
 
 /* Computes the bounding boxes of a configuration, sorted if needed. Boxes of objects that do not
@@ -208,6 +178,14 @@ static void compute_boxes(const group_call *call, group_scratch *s, size_t confi
         sort_boxes(call, s);
 }
 
+static abut_status add_element(const group_call *call, abuti_vector *list, const void *element,
+                               size_t bytes) {
+    void *to = abuti_vector_push(call->context, list, bytes);
+    if (to)
+        memcpy(to, element, bytes);
+    return to ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
 /* Whether two objects are tested, and their boxes are at most `margin` apart. */
 static bool is_candidate(const group_call *call, const group_scratch *s, uint32_t a, uint32_t b,
                          double margin, group_candidate *found) {
@@ -217,17 +195,6 @@ static bool is_candidate(const group_call *call, const group_scratch *s, uint32_
     found->a = a < b ? a : b;
     found->b = a < b ? b : a;
     return found->bound <= margin && !is_ignored(call, a, b);
-}
-
-static abut_status add_candidate(const group_call *call, abuti_vector *list,
-                                 group_candidate candidate) {
-    abut_status status =
-        list->count < list->room
-            ? ABUT_OK
-            : abuti_vector_reserve(call->context, list, 2 * list->room + 64, sizeof candidate);
-    if (!status)
-        ((group_candidate *)list->data)[list->count++] = candidate;
-    return status;
 }
 
 static bool is_active_before(const group_call *call, uint32_t place, uint32_t object) {
@@ -248,7 +215,7 @@ static abut_status find_candidates(const group_call *call, group_scratch *s, dou
         for (uint32_t b = 0; b < count && !status; b++)
             if (is_candidate(call, s, call->active[i], b, margin, &found) &&
                 !is_active_before(call, i, b))
-                status = add_candidate(call, list, found);
+                status = add_element(call, list, &found, sizeof found);
     for (uint32_t i = 0; i < count && !call->active_count; i++) {
         uint32_t a = s->order[i].value;
         double end = v3_get(s->boxes[a].hi, s->axis) + margin;
@@ -257,7 +224,7 @@ static abut_status find_candidates(const group_call *call, group_scratch *s, dou
             if (v3_get(s->boxes[b].lo, s->axis) > end)
                 break;
             if (is_candidate(call, s, a, b, margin, &found))
-                status = add_candidate(call, list, found);
+                status = add_element(call, list, &found, sizeof found);
         }
     }
     return status;
@@ -293,15 +260,9 @@ static abut_status test_candidates(group_call *call, group_scratch *s, size_t co
         bool touch = false;
         status = test_pair(call, configuration, &list[i], call->group.margin, &touch);
         any = any || touch;
-        if (status || !touch || call->any)
-            continue;
-        if (hits->count == hits->room)
-            status = abuti_vector_reserve(call->context, hits, 2 * hits->room + 16,
-                                          sizeof(abut_pair_group_hit));
-        if (!status) {
-            abut_pair_group_hit hit = {configuration, list[i].a, list[i].b};
-            ((abut_pair_group_hit *)hits->data)[hits->count++] = hit;
-        }
+        const abut_pair_group_hit hit = {configuration, list[i].a, list[i].b};
+        if (!status && touch && !call->any)
+            status = add_element(call, hits, &hit, sizeof hit);
     }
     if (!status && call->any)
         call->any[configuration] = any;
@@ -418,17 +379,9 @@ static abut_status collect_hits(group_call *call) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < TASKS_PER_REPORT; i++) {
         abuti_vector *part = &call->chunk_hits[i];
-        if (!status && part->count) {
-            size_t wanted = call->hits.count + part->count;
-            if (wanted > call->hits.room)
-                status = abuti_vector_reserve(call->context, &call->hits, wanted + wanted / 2,
-                                              sizeof(abut_pair_group_hit));
-            if (!status) {
-                memcpy((abut_pair_group_hit *)call->hits.data + call->hits.count, part->data,
-                       part->count * sizeof(abut_pair_group_hit));
-                call->hits.count = wanted;
-            }
-        }
+        for (size_t k = 0; k < part->count && !status; k++)
+            status = add_element(call, &call->hits, &ABUTI_AT(part, abut_pair_group_hit, k),
+                                 sizeof(abut_pair_group_hit));
         part->count = 0;
     }
     return status;

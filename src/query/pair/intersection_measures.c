@@ -79,8 +79,7 @@ typedef struct measure_work {
     box3 box;              /* of all crossings, along the world axes */
     contour_flush flush;
     winding_link *links[2];
-    uint32_t *stack;
-    size_t stack_capacity;
+    abuti_vector stack; /* of faces */
     integral_sums sums[2];
     contour_search search; /* large: initialised member by member */
 } measure_work;
@@ -260,14 +259,11 @@ static void add_crossed_face(measure_work *work, int side, const crossed_face *f
 
 /* ---- spreading winding numbers ---- */
 
-static abut_status push_face(measure_work *work, size_t *used, uint32_t face) {
-    abut_status status = ABUT_OK;
-    if (*used == work->stack_capacity)
-        status = abuti_grow(work->context, &work->stack, *used, *used + 64, sizeof *work->stack,
-                            &work->stack_capacity);
-    if (!status)
-        work->stack[(*used)++] = face;
-    return status;
+static abut_status push_face(measure_work *work, uint32_t face) {
+    uint32_t *to = ABUTI_PUSH(work->context, &work->stack, uint32_t);
+    if (to)
+        *to = face;
+    return to ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 /* Returns the faces across an edge; for a non-manifold edge the face itself is among them. */
@@ -285,14 +281,14 @@ static uint32_t faces_across(const closed_surface *surface, uint32_t face, int e
 static abut_status spread_winding(measure_work *work, int side, uint32_t face, int32_t winding) {
     const closed_surface *surface = work->surface[side];
     uint32_t *record_of = work->index_of[side];
-    size_t used = 0;
     uint32_t steps = 0;
-    abut_status status = push_face(work, &used, face);
+    work->stack.count = 0;
+    abut_status status = push_face(work, face);
     record_of[face] = IS_SUMMED;
-    while (used && !status) {
+    while (work->stack.count && !status) {
         if (++steps % FACES_PER_STOP_CHECK == 0 && abuti_stop(work->context, "pairs"))
             return abuti_stop_status("pairs");
-        uint32_t here = work->stack[--used];
+        uint32_t here = ABUTI_AT(&work->stack, uint32_t, --work->stack.count);
         const uint32_t *corner = surface->corner + 3 * (size_t)here, *faces;
         add_uncrossed_face(work, side, corner, winding);
         for (int k = 0; k < 3; k++) {
@@ -301,7 +297,7 @@ static abut_status spread_winding(measure_work *work, int side, uint32_t face, i
                 uint32_t *record = &record_of[faces[i]];
                 if (*record == ABUT_NONE) {
                     *record = IS_SUMMED;
-                    status = push_face(work, &used, faces[i]);
+                    status = push_face(work, faces[i]);
                 } else if (*record != IS_SUMMED) {
                     set_winding(work->links[side], corner[k], winding);
                 }
@@ -652,7 +648,7 @@ abut_status abut_pair_measure(const abut_collider *first, const abut_collider *s
         status = abuti_info_write(measures, &found, sizeof found, __func__);
     for (int side = 0; side < 2; side++)
         ABUTI_RELEASE(work.context, work.crossed[side], work.index_of[side], work.links[side]);
-    abuti_release(work.context, work.stack);
+    abuti_release(work.context, work.stack.data);
     return status;
 }
 

@@ -26,30 +26,6 @@ static inline void pair_quantised_corners(const pair_side *side, uint32_t place,
                           f4_mul(f4_load_u16(block->step[k][2]), step[2]));
 }
 
-/* The corners of the four triangles of the leaf at a place, from the quantised blocks, in common
- * units. Returns the largest quantisation step: each coordinate has an error of at most half of its
- * own. */
-static inline float pair_corners(const pair_side *side, uint32_t place, wide3 corner[3]) {
-    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
-    uint32_t slot = place % BVH_WIDTH;
-    const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
-    float lo[3], step[3], longest = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        lo[axis] = node->lo[axis][slot] * side->unit;
-        step[axis] = (node->hi[axis][slot] - node->lo[axis][slot]) * (side->unit / BVH_STEPS);
-        longest = step[axis] > longest ? step[axis] : longest;
-    }
-    for (int k = 0; k < 3; k++) {
-        corner[k].x =
-            f4_add(f4_all(lo[0]), f4_mul(f4_load_u16(block->step[k][0]), f4_all(step[0])));
-        corner[k].y =
-            f4_add(f4_all(lo[1]), f4_mul(f4_load_u16(block->step[k][1]), f4_all(step[1])));
-        corner[k].z =
-            f4_add(f4_all(lo[2]), f4_mul(f4_load_u16(block->step[k][2]), f4_all(step[2])));
-    }
-    return longest;
-}
-
 /* The largest quantisation step of a leaf: a bound of the error of its corners. */
 static inline float leaf_step(const pair_side *side, uint32_t place) {
     const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
@@ -60,6 +36,20 @@ static inline float leaf_step(const pair_side *side, uint32_t place) {
         longest = extent > longest ? extent : longest;
     }
     return longest * (side->unit / BVH_STEPS);
+}
+
+/* The corners of the four triangles of the leaf at a place, from the quantised blocks, in common
+ * units. Returns the largest quantisation step: each coordinate has an error of at most half of its
+ * own. */
+static inline float pair_corners(const pair_side *side, uint32_t place, wide3 corner[3]) {
+    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
+    const uint32_t slot = place % BVH_WIDTH;
+    const wide3 lo = broadcast3(node->lo[0][slot] * side->unit, node->lo[1][slot] * side->unit,
+                                node->lo[2][slot] * side->unit);
+    pair_quantised_corners(side, place, corner);
+    for (int k = 0; k < 3; k++)
+        corner[k] = add3(lo, corner[k]);
+    return leaf_step(side, place);
 }
 
 /* The projections of the four triangles of a leaf on a direction n of its side. */

@@ -17,18 +17,15 @@ enum { PAIRS_AFTER_DIAGONAL = 0x08ce, PAIRS_FROM_DIAGONAL = 0x8cef };
 
 /* ---- leaves ---- */
 
-static inline void store_rounded_down(float to[4], d4 a) {
-    double lane[4];
-    d4_store(lane, a);
-    for (int i = 0; i < 4; i++)
-        to[i] = bvh_float_below(lane[i]);
-}
-
-static inline void store_rounded_up(float to[4], d4 a) {
-    double lane[4];
-    d4_store(lane, a);
-    for (int i = 0; i < 4; i++)
-        to[i] = bvh_float_above(lane[i]);
+/* Stores bounds, rounded outwards. */
+static inline void store_bounds(float lo[4], float hi[4], d4 low, d4 high) {
+    double lane[2][4];
+    d4_store(lane[0], low);
+    d4_store(lane[1], high);
+    for (int i = 0; i < 4; i++) {
+        lo[i] = bvh_float_below(lane[0][i]);
+        hi[i] = bvh_float_above(lane[1][i]);
+    }
 }
 
 static void store_corners(const self_search *s, size_t leaf, uint32_t fill) {
@@ -52,8 +49,8 @@ void BY_LANES(abuti_pair_self_leaves)(void *search, size_t chunk, size_t begin, 
         store_corners(s, leaf, fill);
         for (int axis = 0; axis < 3; axis++) {
             const d4 *c = corner[axis];
-            store_rounded_down(boxes->lo[axis], d4_min(c[0], d4_min(c[1], c[2])));
-            store_rounded_up(boxes->hi[axis], d4_max(c[0], d4_max(c[1], c[2])));
+            store_bounds(boxes->lo[axis], boxes->hi[axis], d4_min(c[0], d4_min(c[1], c[2])),
+                         d4_max(c[0], d4_max(c[1], c[2])));
             for (uint32_t i = fill; i < BVH_WIDTH; i++) {
                 boxes->lo[axis][i] = INFINITY;
                 boxes->hi[axis][i] = -INFINITY;

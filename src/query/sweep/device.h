@@ -83,7 +83,7 @@ typedef struct motion_device {
 /* ---- device_step.c: steps, see motion_backend ---- */
 
 abut_status abuti_motion_device_begin(abut_sweep *motion, bool compares);
-abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first, size_t count);
+abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t count);
 abut_status abuti_motion_device_load(abut_sweep *motion, motion_step_input *taking);
 void abuti_motion_device_accept(abut_sweep *motion, bool has_start);
 void abuti_motion_device_undo(abut_sweep *motion, bool has_start);

@@ -328,24 +328,16 @@ static void search_parts(device_search *s, abuti_parts *parts, bool until_hit,
     }
 }
 
-static void queue_broad(device_search *s) {
+/* Searches the whole step or, for ANY and EARLIEST, until a hit. Returns whether the whole step was
+ * searched. */
+static bool search_step(device_search *s, bool until_hit, abut_sweep_counts *counts) {
+    abuti_parts parts =
+        abuti_parts_by(MAX_PARTS, until_hit ? MAX_PARTS / FIRST_PART_DIVISOR : MAX_PARTS);
     write_counts(s);
     queue_boxes(s);
     queue_block_search(s);
-}
-
-/* ANY and EARLIEST. Returns whether the whole step was searched, not only until a hit. */
-static bool search_until_hit(device_search *s, abut_sweep_counts *counts) {
-    abuti_parts parts = abuti_parts_by(MAX_PARTS, MAX_PARTS / FIRST_PART_DIVISOR);
-    queue_broad(s);
-    search_parts(s, &parts, true, counts);
-    return parts.begin + parts.count == parts.total;
-}
-
-static void search_all(device_search *s, abut_sweep_counts *counts) {
-    abuti_parts parts = abuti_parts_by(MAX_PARTS, MAX_PARTS);
-    queue_broad(s);
-    search_parts(s, &parts, false, counts);
+    search_parts(s, &parts, until_hit, counts);
+    return !until_hit || parts.begin + parts.count == parts.total;
 }
 
 /* Searches for hits before the earliest known one, with boxes of that part of the step. */
@@ -359,7 +351,7 @@ static void search_before(device_search *s, abut_sweep_counts *counts) {
         s->scene.window = latest;
         s->scene.margin += s->options->tolerance;
     }
-    search_all(s, counts);
+    search_step(s, false, counts);
 }
 
 static sweep_scene make_scene(const abut_sweep *m, const motion_search_options *options) {
@@ -385,13 +377,10 @@ uint32_t abuti_motion_device_search(abut_sweep *motion, const motion_search_opti
     s.reach = abuti_sweep_filter_reach(&s.limits);
     memcpy(&s.counts[SWEEP_COUNT_LATEST], &latest, sizeof latest);
     /* With few pairs of blocks, one search is faster than two. */
-    bool done = true, at_once = options->mode == ABUT_SWEEP_EARLIEST && d->ordered_pairs > 0 &&
-                                d->ordered_pairs < SINGLE_SEARCH_PAIRS;
+    const bool at_once = options->mode == ABUT_SWEEP_EARLIEST && d->ordered_pairs > 0 &&
+                         d->ordered_pairs < SINGLE_SEARCH_PAIRS;
     allocate_lists(d);
-    if (at_once || options->mode == ABUT_SWEEP_ALL)
-        search_all(&s, counts);
-    else
-        done = search_until_hit(&s, counts);
+    const bool done = search_step(&s, !at_once && options->mode != ABUT_SWEEP_ALL, counts);
     if (!abuti_kit_failed(&d->kit))
         update_order(d, s.counts[SWEEP_COUNT_BLOCKS]);
     if (!done && options->mode == ABUT_SWEEP_EARLIEST)

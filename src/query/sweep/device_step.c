@@ -26,11 +26,11 @@ abut_status abuti_motion_device_begin(abut_sweep *motion, bool compares) {
     return status || !compares ? status : abuti_motion_download(motion);
 }
 
-abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t first, size_t count) {
+abut_status abuti_motion_device_send(abut_sweep *motion, int side, size_t count) {
     motion_device *d = motion->on_device;
     const vec3 *from = motion->next[side];
     d->is_sending = true;
-    abuti_kit_send(&d->kit, side ? MOTION_NEXT_END : MOTION_NEXT_START, first, from + first, count,
+    abuti_kit_send(&d->kit, side ? MOTION_NEXT_END : MOTION_NEXT_START, 0, from, count,
                    sizeof *from);
     return abuti_queue_report(&d->queue);
 }

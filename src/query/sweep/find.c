@@ -35,9 +35,8 @@ typedef struct task {
     sweep_cursor cursor;
     abut_status status;
     uint64_t candidates, found;
-    motion_hit best;  /* ANY and EARLIEST, if found > 0 */
-    motion_hit *hits; /* ALL: hits of this round */
-    size_t hit_count, hit_room;
+    motion_hit best;   /* ANY and EARLIEST, if found > 0 */
+    abuti_vector hits; /* ALL: of motion_hit, of this round */
 } task;
 
 typedef struct search {
@@ -53,8 +52,7 @@ typedef struct search {
     _Atomic double earliest;
     atomic_uint_fast64_t tie;       /* EARLIEST: lowest order of the hits at time 0 */
     atomic_uint_fast32_t first_hit; /* ANY: the lowest task with a hit */
-    motion_hit *kept;               /* ALL */
-    size_t kept_count, kept_room;
+    abuti_vector kept;              /* ALL: of motion_hit */
     uint64_t room; /* capacity of the caller; 0 once it is exceeded, then hits are not kept */
     uint64_t found;
     abut_sweep_counts counts;
@@ -87,10 +85,10 @@ static void record_hit(search *s, task *t, const motion_hit *hit) {
     } else if (s->options.mode == ABUT_SWEEP_ANY) {
         t->best = *hit;
     } else if (s->room) {
-        t->status = abuti_grow(s->motion->context, &t->hits, t->hit_count, t->hit_count + 1,
-                               sizeof *t->hits, &t->hit_room);
-        if (!t->status)
-            t->hits[t->hit_count++] = *hit;
+        motion_hit *to = ABUTI_PUSH(s->motion->context, &t->hits, motion_hit);
+        if (to)
+            *to = *hit;
+        t->status = to ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
 }
 
@@ -195,21 +193,20 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* Moves the hits of a task in this round to the search. */
 static abut_status move_hits(search *s, task *t) {
-    size_t wanted;
-    if (abuti_add_overflows(s->kept_count, t->hit_count, &wanted))
-        return ABUT_ERROR_MEMORY;
+    abut_context *context = s->motion->context;
+    const size_t wanted = s->kept.count + t->hits.count;
     if (wanted > s->room) {
-        s->room = wanted = 0;
+        s->room = s->kept.count = 0;
     } else {
-        if (abuti_grow(s->motion->context, &s->kept, s->kept_count, wanted, sizeof *s->kept,
-                       &s->kept_room))
+        if (wanted > s->kept.room &&
+            abuti_vector_reserve(context, &s->kept, wanted + wanted / 2, sizeof(motion_hit)))
             return ABUT_ERROR_MEMORY;
-        memcpy(s->kept + s->kept_count, t->hits, t->hit_count * sizeof *s->kept);
+        memcpy((motion_hit *)s->kept.data + s->kept.count, t->hits.data,
+               t->hits.count * sizeof(motion_hit));
+        s->kept.count = wanted;
     }
-    s->kept_count = wanted;
-    abuti_release(s->motion->context, t->hits);
-    t->hits = NULL;
-    t->hit_count = t->hit_room = 0;
+    abuti_release(context, t->hits.data);
+    t->hits = (abuti_vector){0};
     return ABUT_OK;
 }
 
@@ -218,7 +215,7 @@ static abut_status gather_results(search *s) {
     for (size_t i = 0; i < s->open_count; i++) {
         task *t = &s->tasks[s->open[i]];
         abut_status status = t->status;
-        if (!status && t->hits)
+        if (!status && t->hits.count)
             status = move_hits(s, t);
         if (status) /* the message is on another thread */
             return abuti_fail(status, "abut_sweep_find: out of memory for impacts");
@@ -335,8 +332,8 @@ static abut_status find_impacts(search *s, abut_impact_list *impacts) {
         return status;
     sum_counts(s);
     if (s->options.mode == ABUT_SWEEP_ALL) {
-        status = abuti_motion_sort(s->motion->context, s->kept, s->kept_count);
-        return status ? status : abuti_motion_report(s->motion, s->kept, s->found, impacts);
+        status = abuti_motion_sort(s->motion->context, s->kept.data, s->kept.count);
+        return status ? status : abuti_motion_report(s->motion, s->kept.data, s->found, impacts);
     }
     const motion_hit *best = find_best_hit(s);
     return abuti_motion_report(s->motion, best, best ? 1 : 0, impacts);
@@ -374,9 +371,7 @@ abut_status abuti_motion_find_on_cpu(abut_sweep *motion, const motion_search_opt
     if (counts && !status)
         *counts = s.counts;
     for (uint32_t i = 0; s.tasks && i < s.task_count; i++)
-        abuti_release(motion->context, s.tasks[i].hits);
-    abuti_release(motion->context, s.tasks);
-    abuti_release(motion->context, s.open);
-    abuti_release(motion->context, s.kept);
+        abuti_release(motion->context, s.tasks[i].hits.data);
+    ABUTI_RELEASE(motion->context, s.tasks, s.open, s.kept.data);
     return status;
 }

@@ -15,43 +15,10 @@ static abut_status cpu_open(abut_sweep *m, vec3 **room) {
     return *room ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* All positions are on the host already. */
-static abut_status cpu_begin(abut_sweep *m, bool compares) {
-    (void)m;
-    (void)compares;
-    return ABUT_OK;
-}
-
-static abut_status cpu_send(abut_sweep *m, int side, size_t first, size_t count) {
-    (void)m;
-    (void)side;
-    (void)first;
-    (void)count;
-    return ABUT_OK;
-}
-
-static abut_status cpu_load(abut_sweep *m, motion_step_input *input) {
-    (void)m;
-    return abuti_fail(
-        ABUT_ERROR_ARGUMENT,
-        "%s: %s is in device memory, but the motion was created without a device; "
-        "set options->device of abut_sweep_create(), or pass positions in host memory",
-        input->function, input->start_buffer ? input->start_name : input->end_name);
-}
-
-static void cpu_exchange(abut_sweep *m, bool has_start) {
-    (void)m;
-    (void)has_start;
-}
-
+/* All positions are on the host already, and are exchanged by this file. */
 static const motion_backend on_cpu = {.open = cpu_open,
                                       .create = abuti_broad_create,
                                       .destroy = abuti_broad_destroy,
-                                      .begin = cpu_begin,
-                                      .send = cpu_send,
-                                      .load = cpu_load,
-                                      .accept = cpu_exchange,
-                                      .undo = cpu_exchange,
                                       .set_sets = abuti_broad_set_sets,
                                       .find = abuti_motion_find_on_cpu};
 
@@ -184,11 +151,13 @@ static abut_status load_side(abut_sweep *m, motion_step_input *t, int side) {
     abut_status status =
         abuti_positions_load(m->context, t->function, side ? t->end_name : t->start_name,
                              side ? t->end : t->start, t->count, m->next[side], &t->boxes[side]);
-    return status ? status : m->backend->send(m, side, 0, t->count);
+    return status || !m->on_device ? status : m->backend->send(m, side, t->count);
 }
 
 abut_status abuti_motion_load_step(abut_sweep *motion, motion_step_input *input) {
-    abut_status status = motion->backend->begin(motion, input->start != NULL);
+    const bool has_buffer = input->start_buffer || input->end_buffer;
+    abut_status status =
+        motion->on_device ? motion->backend->begin(motion, input->start != NULL) : ABUT_OK;
     input->has_start = input->start || input->start_buffer;
     if (!status && input->start &&
         !memcmp(input->start, motion->end, input->count * sizeof *motion->end))
@@ -197,9 +166,15 @@ abut_status abuti_motion_load_step(abut_sweep *motion, motion_step_input *input)
         status = load_side(motion, input, 0);
     if (!status && input->end)
         status = load_side(motion, input, 1);
-    if (!status && (input->start_buffer || input->end_buffer))
-        status = motion->backend->load(motion, input);
-    return status;
+    if (status || !has_buffer)
+        return status;
+    if (motion->on_device)
+        return motion->backend->load(motion, input);
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT,
+        "%s: %s is in device memory, but the motion was created without a device; "
+        "set options->device of abut_sweep_create(), or pass positions in host memory",
+        input->function, input->start_buffer ? input->start_name : input->end_name);
 }
 
 static void swap_positions(vec3 **a, vec3 **b) {
@@ -216,7 +191,8 @@ void abuti_motion_accept_step(abut_sweep *motion, const motion_step_input *input
     const motion_place *last = &motion->place;
     const bool has_start = input->has_start;
     motion_place place = {.stepped = true, .has_start = has_start};
-    motion->backend->accept(motion, has_start);
+    if (motion->on_device)
+        motion->backend->accept(motion, has_start);
     swap_positions(&motion->start, has_start ? &motion->next[0] : &motion->end);
     swap_positions(&motion->end, &motion->next[1]);
     place.start_on_host = has_start ? !input->start_buffer : last->end_on_host;
@@ -234,7 +210,8 @@ void abuti_motion_accept_step(abut_sweep *motion, const motion_step_input *input
 
 void abuti_motion_undo_step(abut_sweep *motion) {
     const bool has_start = motion->place.has_start;
-    motion->backend->undo(motion, has_start);
+    if (motion->on_device)
+        motion->backend->undo(motion, has_start);
     swap_positions(&motion->end, &motion->next[1]);
     swap_positions(&motion->start, has_start ? &motion->next[0] : &motion->end);
     motion->place = motion->last_place;
@@ -400,11 +377,6 @@ static void write_impact(const abut_sweep *motion, const motion_hit *hit, abut_i
                          hit->second, &impact->mesh[1], &impact->element[1]);
 }
 
-/* Writes the count; returns ABUT_ERROR_BUFFER if the capacity is too small. */
-static abut_status write_count(uint64_t count, abut_impact_list *impacts) {
-    return ABUTI_LIST_COUNT("abut_sweep_find", "impacts", impacts, count);
-}
-
 typedef struct report_task {
     const abut_sweep *motion;
     const motion_hit *hits;
@@ -420,7 +392,7 @@ static void report_hits(void *data, size_t chunk, size_t begin, size_t end) {
 
 abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits, uint64_t count,
                                 abut_impact_list *impacts) {
-    abut_status status = write_count(count, impacts);
+    abut_status status = ABUTI_LIST_COUNT("abut_sweep_find", "impacts", impacts, count);
     report_task task = {motion, hits, impacts->list};
     if (!status)
         abuti_parallel_for(motion->context, (size_t)count, HITS_PER_TASK, report_hits, &task);

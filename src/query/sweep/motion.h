@@ -107,10 +107,11 @@ typedef struct motion_backend {
     /* Called with vertices in place too. */
     abut_status (*create)(abut_sweep *motion);
     void (*destroy)(abut_sweep *motion); /* also if the other functions failed or were not called */
-    /* Called before `next` is written. With `compares`, the last end is on the host afterwards. */
+    /* The next five only if there is a device. Called before `next` is written. With `compares`,
+     * the last end is on the host afterwards. */
     abut_status (*begin)(abut_sweep *motion, bool compares);
-    /* Called after vertices of `next` have been written. */
-    abut_status (*send)(abut_sweep *motion, int side, size_t first, size_t count);
+    /* Called after the first vertices of `next` have been written. */
+    abut_status (*send)(abut_sweep *motion, int side, size_t count);
     /* abuti_motion_load_step() for positions that are on a device. */
     abut_status (*load)(abut_sweep *motion, motion_step_input *input);
     /* Exchanges the positions of `next` with those of the step, and back. */

@@ -31,10 +31,6 @@ static void load_vertices(void *data, size_t chunk, size_t begin, size_t end) {
         atomic_store(&t->bad, true);
 }
 
-static bool is_valid_position(vec3 p) {
-    return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
-}
-
 abut_status abuti_positions_fail(const char *function, const char *what, uint64_t vertex, vec3 at) {
     return abuti_fail(ABUT_ERROR_ARGUMENT,
                       "%s: %s[%llu] is (%g, %g, %g); coordinates must be finite and at most 1e90 "
@@ -58,9 +54,9 @@ abut_status abuti_positions_load(abut_context *context, const char *function, co
     box3 all = box_empty();
     for (size_t i = 0; i < abuti_chunk_count(count, grain); i++)
         all = box_join(all, t.boxes[i]);
-    if (count && (atomic_load(&t.bad) || !is_valid_position(all.lo) || !is_valid_position(all.hi)))
+    if (count && (atomic_load(&t.bad) || !abuti_is_position(all.lo) || !abuti_is_position(all.hi)))
         for (uint32_t i = 0; i < count; i++)
-            if (!is_valid_position(from[i]))
+            if (!abuti_is_position(from[i]))
                 return abuti_positions_fail(function, what, i, from[i]);
     *box = all;
     return abuti_positions_check_size(function, what, all);

@@ -642,18 +642,6 @@ static abut_status create_input_core(abut_context *context, rigid_input *in, boo
     return status;
 }
 
-/* Sweeps a shape and a plane. */
-static void sweep_with_plane(const rigid_input *in, const rigid_input *plane, bool plane_is_a,
-                             const abut_sweep_rigid_options *options,
-                             abut_sweep_rigid_result *result) {
-    sweep_plane f;
-    abuti_sweep_plane_init(&f, &in->shape, &in->step, &plane->collider.shape.plane, &plane->step,
-                           options);
-    abuti_sweep_plane_search(&f, result);
-    if (plane_is_a)
-        result->normal = v3_sub(v3(0, 0, 0), result->normal); /* no -0 */
-}
-
 abut_status abut_sweep_rigid(const abut_collider *a, const abut_pose *end_a, const abut_collider *b,
                              const abut_pose *end_b, const abut_sweep_rigid_options *options,
                              abut_sweep_rigid_result *result) {
@@ -681,9 +669,15 @@ abut_status abut_sweep_rigid(const abut_collider *a, const abut_pose *end_a, con
     abut_context *context = bvh ? bvh->mesh->context : abuti_context_of(NULL);
     for (int k = 0; k < 2 && !status; k++)
         status = create_input_core(context, &in[k], has_plane);
-    if (!status && has_plane)
-        sweep_with_plane(&in[a_is_plane], &in[b_is_plane], a_is_plane, &ours, &found);
-    else if (!status)
+    if (!status && has_plane) {
+        const rigid_input *plane = &in[b_is_plane], *other = &in[a_is_plane];
+        sweep_plane f;
+        abuti_sweep_plane_init(&f, &other->shape, &other->step, &plane->collider.shape.plane,
+                               &plane->step, &ours);
+        abuti_sweep_plane_search(&f, &found);
+        if (a_is_plane)
+            found.normal = v3_sub(v3(0, 0, 0), found.normal); /* no -0 */
+    } else if (!status)
         status =
             abuti_sweep_shapes(&in[0].shape, &in[0].step, &in[1].shape, &in[1].step, &ours, &found);
     for (int k = 0; k < 2; k++)

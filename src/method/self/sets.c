@@ -46,14 +46,19 @@ static unsigned test_triangle(const view_test_job *t, uint32_t triangle) {
     abut_self *view = t->view;
     const uint32_t *corner = view->corners + 3 * (size_t)triangle;
     vec3 start[3], end[3];
-    double lo = 1, hi = 0;
+    view_checks own = t->point;
     for (int k = 0; k < 3; k++) {
         start[k] = view->start[corner[k]];
         end[k] = view->end[corner[k]];
-        lo = real_min(lo, view->along[corner[k]][0]);
-        hi = real_max(hi, view->along[corner[k]][1]);
     }
-    const view_checks own = t->primitive.by_line ? view_checks_of(&t->primitive, lo, hi) : t->point;
+    if (t->primitive.by_line) {
+        double lo = 1, hi = 0;
+        for (int k = 0; k < 3; k++) {
+            lo = real_min(lo, view->along[corner[k]][0]);
+            hi = real_max(hi, view->along[corner[k]][1]);
+        }
+        own = view_checks_of(&t->primitive, lo, hi);
+    }
     unsigned set = view_set_of(start, end, &own);
     view->sets[triangle] = (unsigned char)set;
     return set;

@@ -19,7 +19,7 @@ static abut_context *context;
 
 TEST(a_source_shows_every_byte_once) {
     enum { BYTES = 1000003 };
-    unsigned char *data = malloc(BYTES);
+    AUTO_FREE unsigned char *data = malloc(BYTES);
     test_random random = {1};
     for (size_t i = 0; i < BYTES; i++)
         data[i] = (unsigned char)test_random_bits(&random);
@@ -56,7 +56,6 @@ TEST(a_source_shows_every_byte_once) {
         assert_false(source.failed);
         abuti_source_close(&source);
     }
-    free(data);
 }
 
 TEST(a_source_that_cannot_be) {
@@ -299,9 +298,8 @@ TEST(a_full_disk_keeps_the_old_file) {
         assert_int_equal(before, count_entries(test_folder()));
     }
     assert_ok(write_much(path));
-    char *data = malloc(300000);
+    AUTO_FREE char *data = malloc(300000);
     assert_int_equal(240003, load(path, data, 300000));
-    free(data);
 }
 
 TEST(devices_are_written_directly) {
@@ -400,7 +398,7 @@ TEST(an_endless_source_can_be_cancelled) {
     abut_context_options options = abut_context_options_default();
     options.progress = count_down;
     options.progress_user = &left;
-    abut_context *counted;
+    AUTO(context) counted = NULL;
     abuti_source source;
     assert_ok(abut_context_create(&options, &counted));
     assert_ok(abuti_source_open(&source, counted, "/dev/zero"));
@@ -412,7 +410,6 @@ TEST(an_endless_source_can_be_cancelled) {
     assert_fails(ABUT_ERROR_CANCELLED, "reading: cancelled",
                  abuti_source_outcome(&source, ABUT_ERROR_FORMAT));
     abuti_source_close(&source);
-    abut_context_destroy(counted);
 }
 
 static abut_status sink_once(abut_context *counted, void *path) {

@@ -116,7 +116,7 @@ TEST(bent_arm) {
     arm a;
     abut_vec3 linear[VERTICES], dual[VERTICES];
     make_arm(NULL, &a);
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     pose_at(character, 1, true, ABUT_CHARACTER_SKINNING_LINEAR, linear);
     pose_at(character, 1, true, ABUT_CHARACTER_SKINNING_DUAL, dual);
     for (int v = 0; v < VERTICES; v++) {
@@ -128,7 +128,6 @@ TEST(bent_arm) {
         /* dual quaternions turn by half the angle, and so keep the distance from the elbow */
         near_vector(section < 2 ? still : section > 2 ? end : turned(p, PI / 4), dual[v], 1e-15);
     }
-    abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
 
@@ -141,7 +140,7 @@ TEST(rest_pose_is_the_mesh) {
     a.bones[1].has_matrix = true;                           /* sheared */
     a.bones[1].matrix = (abut_character_matrix){{{1, 0.5, 0, 1}, {0, 1, 0.25, 2}, {0.1, 0, 1, 3}}};
     a.input.clip_count = 0;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     abut_character_matrix bones[2];
     assert_ok(abut_character_pose(character, NULL, bones));
     for (int how = 0; how <= ABUT_CHARACTER_SKINNING_DUAL; how++) {
@@ -156,7 +155,6 @@ TEST(rest_pose_is_the_mesh) {
                         VERTICES * sizeof(abut_vec3));
     assert_memory_equal(abut_mesh_indices(mesh), a.indices, sizeof a.indices);
     abut_mesh_destroy(mesh);
-    abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
 
@@ -174,7 +172,7 @@ TEST(any_matrix) {
     make_arm(NULL, &a);
     const abut_character_matrix binds[2] = {none, none};
     a.input.binds = binds;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
         const abut_character_matrix bones[2] = {matrices[i], matrices[i]};
         for (int how = 0; how <= ABUT_CHARACTER_SKINNING_DUAL; how++) {
@@ -189,7 +187,6 @@ TEST(any_matrix) {
             }
         }
     }
-    abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
 
@@ -206,7 +203,7 @@ static double bend_of(const abut_character *character, double time, bool clamp) 
 TEST(times) {
     arm a;
     make_arm(NULL, &a);
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     const double times[][3] = {/* time, repeated, clamped: parts of the bend */
                                {0, 0, 0},     {0.25, 0.25, 0.25}, {0.75, 0.75, 0.75}, {1, 0, 1},
                                {2.5, 0.5, 1}, {-0.25, 0.75, 0},   {1e6 + 0.5, 0.5, 1}};
@@ -225,7 +222,6 @@ TEST(times) {
     near_number(PI / 2, bend_of(character, 1, false), 1e-15);
     near_number(PI / 2, bend_of(character, 2.9, false), 1e-15);
     near_number(0, bend_of(character, 3.5, false), 1e-15);
-    abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
 
@@ -251,7 +247,7 @@ TEST(cubic_spline) {
     a.channel.interpolation = ABUT_CHARACTER_INTERPOLATION_CUBIC;
     a.channel.times = times;
     a.channel.values = values[0][0];
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     assert_true(get_character_clip(character, 0).duration == 3);
     for (int i = 0; i <= 12; i++) {
         double time = 0.25 * i, t = time < 1 ? 0 : (time - 1) / 2, d = 2;
@@ -268,7 +264,6 @@ TEST(cubic_spline) {
             near_number(p, bones[1].m[k][3], 1e-12);
         }
     }
-    abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
 
@@ -284,7 +279,7 @@ TEST(blending) {
     abut_character_clip clips[2] = {a.clip, {NULL, 0, 2, channels}};
     a.input.clips = clips;
     a.input.clip_count = 2;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     assert_string_equal("clip-1", get_character_clip(character, 1).name);
     abut_character_pose_options options = abut_character_pose_options_default();
     abut_character_matrix bones[2];
@@ -302,7 +297,6 @@ TEST(blending) {
     options.other = ABUT_NONE; /* the rest pose */
     assert_ok(abut_character_pose(character, &options, bones));
     near_number(1, bones[1].m[0][0], 1e-15);
-    abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
 
@@ -330,7 +324,7 @@ TEST(weights_are_kept_and_told) {
     a.input.weight_bones = many_bones[0];
     a.input.weights = many[0];
     a.input.clip_count = 0;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     assert_ok(abut_character_get_report(character, &report));
     const uint32_t meant[][2] = {{ABUT_CHARACTER_PROBLEM_UNWEIGHTED_VERTEX, 5},
                                  {ABUT_CHARACTER_PROBLEM_SUM_VERTEX, 3},
@@ -355,7 +349,6 @@ TEST(weights_are_kept_and_told) {
     assert_string_equal("bone-0", get_character_bone(character, 0).name);
     assert_null(get_character_bone(character, 4).name);
     assert_null(get_character_clip(character, 0).name);
-    abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
 
@@ -437,25 +430,22 @@ TEST(empty_clip) {
     abut_character_report report = abut_character_report_default();
     make_arm(NULL, &a);
     a.clip.channel_count = 0;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     assert_ok(abut_character_get_report(character, &report));
     assert_int_equal(1, report.problems[ABUT_CHARACTER_PROBLEM_EMPTY_CLIP].count);
     near_number(0, bend_of(character, 5, false), 1e-15);
-    abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
 
 static abut_status all_of_it(abut_context *context, void *data) {
     arm *a = data;
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     abut_character_matrix bones[2];
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_status status = abut_character_create(context, &a->input, &character);
     status = status ? status : abut_character_pose(character, NULL, bones);
     if (!status)
         status = abut_character_mesh(character, bones, ABUT_CHARACTER_SKINNING_DUAL, &mesh);
-    abut_mesh_destroy(mesh);
-    abut_character_destroy(character);
     return status;
 }
 
@@ -477,12 +467,12 @@ TEST_THREADS(threads_give_the_same_bits) {
         test_random random = {5};
         arm a;
         abut_context *context = test_context(&memory, threads);
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         abut_character *character = NULL;
         assert_ok(abut_shape_create(NULL, &shape, &mesh));
         uint32_t count = abut_mesh_vertex_count(mesh);
-        uint32_t *bones = malloc(2 * count * sizeof *bones);
-        double *weights = malloc(2 * count * sizeof *weights);
+        AUTO_FREE uint32_t *bones = malloc(2 * count * sizeof *bones);
+        AUTO_FREE double *weights = malloc(2 * count * sizeof *weights);
         for (uint32_t i = 0; i < 2 * count; i++) {
             bones[i] = i & 1;
             weights[i] = test_random_real(&random, 0.01, 1);
@@ -503,9 +493,6 @@ TEST_THREADS(threads_give_the_same_bits) {
         abut_character_destroy(character);
         abut_context_destroy(context);
         assert_int_equal(0, memory.live_count);
-        abut_mesh_destroy(mesh);
-        free(bones);
-        free(weights);
     }
     for (int i = 0; i < 4; i++)
         free(made[i / 2][i % 2]);

@@ -29,10 +29,10 @@ TEST(same_bits) {
     for (int round = 0; round < 4; round++) {
         rig *r = rig_make((uint64_t)round + 1, 16 + 5 * (uint32_t)round, round & 1, 10.0 * round);
         test_random random = {9};
-        abut_character *character = NULL;
-        abut_buffer *buffer = NULL;
+        AUTO(character) character = NULL;
+        AUTO(buffer) buffer = NULL;
         size_t bytes = r->vertices * sizeof(abut_vec3);
-        abut_vec3 *here = malloc(bytes), *there = malloc(bytes);
+        AUTO_FREE abut_vec3 *here = malloc(bytes), *there = malloc(bytes);
         assert_ok(abut_character_create(NULL, &r->input, &character));
         assert_ok(abut_buffer_create(device, bytes + 40, &buffer));
         for (int how = 0; how < 2; how++) {
@@ -55,19 +55,15 @@ TEST(same_bits) {
             abut_character_skinner_destroy(cpu);
             abut_character_skinner_destroy(on);
         }
-        abut_buffer_destroy(buffer);
-        abut_character_destroy(character);
-        free(here);
-        free(there);
         rig_free(r);
     }
 }
 
 TEST(refusals) {
     rig *r = rig_make(2, 8, false, 0);
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     abut_character_matrix bones[RIG_BONES];
-    abut_buffer *buffer = NULL;
+    AUTO(buffer) buffer = NULL;
     assert_ok(abut_character_create(NULL, &r->input, &character));
     assert_ok(abut_character_pose(character, NULL, bones));
     abut_character_skinner *cpu = skinner_of(character, 0, NULL),
@@ -84,8 +80,6 @@ TEST(refusals) {
     assert_true(first.x == 42);
     abut_character_skinner_destroy(cpu);
     abut_character_skinner_destroy(on);
-    abut_buffer_destroy(buffer);
-    abut_character_destroy(character);
     rig_free(r);
 }
 
@@ -93,7 +87,7 @@ TEST(refusals) {
 TEST(sweeps_take_the_buffer) {
     rig *r = rig_make(3, 12, false, 0);
     test_random random = {4};
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     abut_buffer *buffers[2] = {NULL, NULL};
     abut_sweep *motions[2] = {NULL, NULL};
     abut_vec3 *positions[2];
@@ -131,18 +125,17 @@ TEST(sweeps_take_the_buffer) {
     assert_int_equal(1, counts[1]);
     assert_true(found[0].time == found[1].time && found[0].kind == found[1].kind);
     abut_character_skinner_destroy(on);
-    abut_character_destroy(character);
     rig_free(r);
 }
 
 static abut_status all_of_it(abut_context *context, void *data) {
     rig *r = data;
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     abut_character_skinner *skinner = NULL;
     abut_character_matrix bones[RIG_BONES];
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_device *own = NULL;
-    abut_buffer *buffer = NULL;
+    AUTO(buffer) buffer = NULL;
     abut_character_skinner_options options = abut_character_skinner_options_default();
     abut_status status = abut_character_create(context, &r->input, &character);
     status = status ? status : abut_character_pose(character, NULL, bones);
@@ -152,10 +145,7 @@ static abut_status all_of_it(abut_context *context, void *data) {
     if (!status)
         status = abut_character_skinner_run(skinner, bones, NULL, abut_array_buffer(buffer));
     status = status ? status : abut_character_skinner_mesh(skinner, bones, NULL, &mesh);
-    abut_mesh_destroy(mesh);
-    abut_buffer_destroy(buffer);
     abut_character_skinner_destroy(skinner);
-    abut_character_destroy(character);
     return status;
 }
 

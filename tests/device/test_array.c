@@ -197,7 +197,7 @@ static uint64_t hash_world_sweep(subject *s, size_t count) {
 
 static uint64_t hash_motion(subject *s, size_t count) {
     abut_impact_list found = {NULL, 0, 0};
-    abut_impact *list = calloc(LIST_MAX, sizeof *list);
+    AUTO_FREE abut_impact *list = calloc(LIST_MAX, sizeof *list);
     (void)count;
     assert_non_null(list);
     found.list = list;
@@ -205,7 +205,6 @@ static uint64_t hash_motion(subject *s, size_t count) {
     assert_ok(abut_sweep_find(s->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
     assert_int_equal(1, found.count);
     const uint64_t h = hash_list(list, 1, sizeof *list, 10 * sizeof(double));
-    free(list);
     return h;
 }
 
@@ -367,7 +366,7 @@ TEST(same_results) {
             subject *s = make_subject(NULL);
             size_t count;
             unsigned char *memory;
-            double *numbers = make_numbers(q, s, &count);
+            AUTO_FREE double *numbers = make_numbers(q, s, &count);
             const abut_array array = make_input((form)how, numbers, count, q->numbers, &memory);
             assert_ok(q->run(s, array, count));
             free(memory); /* inputs are not used after the call */
@@ -376,7 +375,6 @@ TEST(same_results) {
                 expected[i] = got;
             else if (got != expected[i])
                 fail_msg("query %d (%s), form %d: other results", i, q->name, how);
-            free(numbers);
             free_subject(s);
         }
 }
@@ -430,8 +428,8 @@ TEST(refusals) {
     subject *s = make_subject(NULL);
     for (const query *q = queries; q < queries + QUERIES; q++) {
         size_t count;
-        unsigned char *memory;
-        double *numbers = make_numbers(q, s, &count);
+        AUTO_FREE unsigned char *memory = NULL;
+        AUTO_FREE double *numbers = make_numbers(q, s, &count);
         const abut_array valid = make_input(PACKED, numbers, count, q->numbers, &memory);
         abut_array array = valid;
         array.type = (abut_scalar_type)3;
@@ -452,8 +450,6 @@ TEST(refusals) {
         array = valid;
         array.type = ABUT_SCALAR_FLOAT64; /* the same as none */
         assert_ok(q->run(s, array, count));
-        free(numbers);
-        free(memory);
     }
     free_subject(s);
 }
@@ -555,11 +551,11 @@ TEST(conversion) {
 TEST(buffers) {
     if (test_device_absence())
         skip();
-    abut_device *device = test_device(NULL);
+    AUTO(device) device = test_device(NULL);
     subject *s = make_subject(NULL);
     abut_bvh_options options = abut_bvh_options_default();
-    abut_bvh *there;
-    abut_buffer *in;
+    AUTO(bvh) there = NULL;
+    AUTO(buffer) in = NULL;
     options.device = device;
     assert_ok(abut_bvh_create(s->mesh, &options, &there));
     const double zeros[64] = {0};
@@ -590,8 +586,5 @@ TEST(buffers) {
         apart.stride = sizeof(abut_vec3); /* that of contiguous elements */
         assert_ok(abut_nearest_point_batch(there, apart, 1, 9, OUT(s->nearest)));
     }
-    abut_buffer_destroy(in);
-    abut_bvh_destroy(there);
-    abut_device_destroy(device);
     free_subject(s);
 }

@@ -54,11 +54,10 @@ TEST(list) {
 }
 
 static void opens_as(const char *selector, const char *name) {
-    abut_device *device;
+    AUTO(device) device = NULL;
     assert_ok(abut_device_open(NULL, selector, &device));
     abut_device_info info = get_device_info(device);
     assert_string_equal(name, info.name);
-    abut_device_destroy(device);
 }
 
 TEST(choice) {
@@ -431,7 +430,7 @@ static int sort_and_check(abut_device *device, int number) {
     abuti_queue queue;
     abuti_tools *tools;
     abuti_buffer keys = {0}, values = {0};
-    uint32_t *words = malloc(WORDS * sizeof *words);
+    AUTO_FREE uint32_t *words = malloc(WORDS * sizeof *words);
     int wrong = abuti_queue_open(device, &queue) || abuti_tools_create(&queue, &tools) ||
                 abuti_buffer_create(device, WORDS, 4, &keys) ||
                 abuti_buffer_create(device, WORDS, 4, &values);
@@ -450,7 +449,6 @@ static int sort_and_check(abut_device *device, int number) {
         }
         wrong = wrong || sum != after;
     }
-    free(words);
     abuti_buffer_destroy(&values);
     abuti_buffer_destroy(&keys);
     abuti_tools_destroy(tools);
@@ -465,14 +463,13 @@ static void *sort_in_thread(void *data) {
         return NULL;
     }
     abut_context *context;
-    abut_device *device;
+    AUTO(device) device = NULL;
     self->wrong = abut_context_create(NULL, &context) ||
                   abut_device_open(context, test_device_name(), &device);
     if (self->wrong)
         return NULL;
     abut_context_destroy(context);
     self->wrong = sort_and_check(device, self->number);
-    abut_device_destroy(device);
     return NULL;
 }
 

@@ -67,14 +67,12 @@ static abut_status record(const recording *r, const char *path, abut_scalar_type
 
 static void check_frame(const recording *r, abut_frames *frames, uint64_t i, bool aims) {
     size_t bytes = r->vertices * sizeof(abut_vec3);
-    abut_vec3 *p = malloc(bytes), *a = malloc(bytes);
+    AUTO_FREE abut_vec3 *p = malloc(bytes), *a = malloc(bytes);
     assert_true(p && a);
     assert_ok(abut_frames_read(frames, i, p, aims ? a : NULL));
     assert_memory_equal(p, r->positions[i], bytes);
     if (aims)
         assert_memory_equal(a, r->aims[i], bytes);
-    free(p);
-    free(a);
 }
 
 TEST(round_trip) {
@@ -82,7 +80,7 @@ TEST(round_trip) {
         abut_scalar_type type = k & 1 ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
         bool aims = k & 2;
         recording r;
-        abut_frames *frames = NULL;
+        AUTO(frames) frames = NULL;
         abut_mesh *mesh = NULL;
         const char *path = test_path("motion.abutm");
         make_recording(NULL, k & 1, &r);
@@ -113,7 +111,6 @@ TEST(round_trip) {
         assert_refused("mesh 2", abut_frames_mesh_at(frames, 0, 2, &mesh));
         if (!aims)
             assert_refused("without aims", abut_frames_read(frames, 0, r.aims[0], r.aims[1]));
-        abut_frames_close(frames);
         free_recording(&r);
     }
 }
@@ -165,19 +162,17 @@ TEST(refusals) {
 
 /* Opens and reads everything. */
 static abut_status read_everything(const unsigned char *data, size_t bytes) {
-    abut_frames *frames = NULL;
+    AUTO(frames) frames = NULL;
     abut_status status = abut_frames_open_memory(NULL, data, bytes, "changed", &frames);
     if (status) {
         assert_null(frames);
         return status;
     }
     abut_frames_info info = get_frames_info(frames);
-    abut_vec3 *p = malloc((size_t)info.vertex_count * sizeof *p);
+    AUTO_FREE abut_vec3 *p = malloc((size_t)info.vertex_count * sizeof *p);
     assert_non_null(p);
     for (uint64_t i = 0; i < info.frame_count && !status; i++)
         status = abut_frames_read(frames, i, p, NULL);
-    free(p);
-    abut_frames_close(frames);
     return status;
 }
 
@@ -187,7 +182,7 @@ TEST(every_change_is_noticed) {
     const char *path = test_path("whole.abutm");
     make_recording(NULL, true, &r);
     assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, true));
-    unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
+    AUTO_FREE unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
     assert_ok(read_everything(file, bytes));
     for (size_t cut = 0; cut < bytes; cut++)
         assert_int_equal(ABUT_ERROR_FORMAT, read_everything(file, cut));
@@ -211,7 +206,6 @@ TEST(every_change_is_noticed) {
         file[first + frame + i] = kept;
     }
     assert_fails(ABUT_ERROR_FORMAT, "frame 0", read_everything(file, bytes));
-    free(file);
     free_recording(&r);
 }
 
@@ -222,7 +216,7 @@ TEST(forged) {
     const char *path = test_path("forged.abutm");
     make_recording(NULL, true, &r);
     assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, false));
-    unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
+    AUTO_FREE unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
     frames_head head, told;
     frames_entry table[2], lied[2];
     memcpy(&head, file, sizeof head);
@@ -257,7 +251,6 @@ TEST(forged) {
     memcpy(file + sizeof head, table, sizeof table);
     memcpy(file + sizeof head + sizeof table, &sum, sizeof sum);
     assert_fails(ABUT_ERROR_FORMAT, "vert", read_everything(file, bytes));
-    free(file);
     free_recording(&r);
 }
 

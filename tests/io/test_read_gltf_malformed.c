@@ -38,7 +38,7 @@ TEST(reads_escapes_in_names) {
 
 TEST(bears_depth_and_numbers) {
     enum { DEEP = 100000 };
-    char *text = malloc(2 * DEEP + 100);
+    AUTO_FREE char *text = malloc(2 * DEEP + 100);
     memset(text, '[', DEEP);
     text[DEEP] = 0;
     refused(text, "nested more than 128 deep");
@@ -46,7 +46,6 @@ TEST(bears_depth_and_numbers) {
     memset(text + 5, '1', DEEP);
     strcpy(text + 5 + DEEP, "}");
     refused(text, "a number of more than 4096 digits");
-    free(text);
 }
 
 /* ---- size ---- */
@@ -87,13 +86,11 @@ TEST(bears_a_million_nodes) {
         memmove(text.data + 1, text.data, text.used); /* over the zero at the end */
         text.data[0] = '{';
         test_memory memory = {0};
-        abut_context *context = test_context(&memory, 1);
-        abut_mesh *mesh = NULL;
+        AUTO(context) context = test_context(&memory, 1);
+        AUTO(mesh) mesh = NULL;
         assert_ok(abut_mesh_read_memory(context, text.data, text.used + 1, "a.gltf", NULL, &mesh));
         check_mesh(mesh, 4, square_at, 2, square_corners);
         assert_true(memory.peak_bytes < 400 * (uint64_t)nodes + (1u << 20));
-        abut_mesh_destroy(mesh);
-        abut_context_destroy(context);
         free(text.data);
     }
 }
@@ -112,7 +109,7 @@ TEST(refuses_bombs) {
         append(&text, "A");
     append(&text, "\"}]}");
     test_memory memory = {0};
-    abut_context *context = test_context(&memory, 1);
+    AUTO(context) context = test_context(&memory, 1);
     abut_mesh *mesh = NULL;
     assert_fails(ABUT_ERROR_LIMIT, "a.gltf: its instances need more than",
                  abut_mesh_read_memory(context, text.data, text.used, "a.gltf", NULL, &mesh));
@@ -136,7 +133,6 @@ TEST(refuses_bombs) {
     assert_fails(ABUT_ERROR_LIMIT, "its instances need more than",
                  abut_mesh_read_memory(context, bomb, strlen(bomb), "a.gltf", NULL, &mesh));
     assert_true(memory.peak_bytes < 100000);
-    abut_context_destroy(context);
 }
 
 /* Many instances of a mesh whose object is long: no vertices, but time. */
@@ -159,9 +155,8 @@ TEST(refuses_bombs_of_time) {
 /* ---- memory and cancelling ---- */
 
 static abut_status read_once(abut_context *context, void *path) {
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_status status = abut_mesh_read(context, path, NULL, &mesh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -194,12 +189,11 @@ TEST(can_be_cancelled) {
         append(&text, ",0");
     append(&text, "]}");
     int calls = 0;
-    abut_context *context = test_watched(stop, &calls);
+    AUTO(context) context = test_watched(stop, &calls);
     abut_mesh *mesh = NULL;
     assert_fails(ABUT_ERROR_CANCELLED, "cancelled",
                  abut_mesh_read_memory(context, text.data, text.used, "a.gltf", NULL, &mesh));
     assert_int_equal(3, calls);
-    abut_context_destroy(context);
     free(text.data);
 }
 
@@ -209,21 +203,19 @@ TEST(bears_changed_bytes) {
     bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
     test_random random = {7};
     test_memory memory = {0};
-    abut_context *context = test_context(&memory, 1);
+    AUTO(context) context = test_context(&memory, 1);
     for (uint32_t round = test_rounds(40000); round; round--) {
         bytes changed = glb;
         for (uint32_t i = test_random_below(&random, 3) + 1; i; i--)
             changed.data[test_random_below(&random, (uint32_t)glb.count)] =
                 (unsigned char)test_random_bits(&random);
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         abut_status status =
             abut_mesh_read_memory(context, changed.data, changed.count, "a.glb", NULL, &mesh);
         assert_true(status == ABUT_OK || status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_LIMIT);
-        abut_mesh_destroy(mesh);
     }
     assert_int_equal(1, memory.live_count);
     assert_true(memory.peak_bytes < 100u << 20);
-    abut_context_destroy(context);
 }
 
 int main(void) {

@@ -32,20 +32,18 @@ TEST(reads_every_face_form) {
     for (size_t i = 0; i < sizeof faces / sizeof *faces; i++) {
         char text[200];
         snprintf(text, sizeof text, CORNERS "%s", faces[i]);
-        abut_mesh *mesh = read(text);
+        AUTO(mesh) mesh = read(text);
         check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-        abut_mesh_destroy(mesh);
     }
 }
 
 TEST(ignores_what_is_no_geometry) {
-    abut_mesh *mesh =
-        read("# comment \\\nmtllib C:\\models\\\nv 0 0 0 1.0\no thing\nvn 0 0 1\n"
-             "v 1 0 0 0.5 0.5 0.5\ng a b\ns off\nvt 0 0\nvp 1 2\nusemtl x\\\nv 0 1 0\n"
-             "unknown statement of 1/0 \x01\xff\nl 1 2\np 1\nv +0 -0.0 1e0\n"
-             "vvv 9 9 9\nfoo 1 2 3\nf 1 2 3\n#f 9 9 9\nf 1 3 4\n");
+    AUTO(mesh)
+    mesh = read("# comment \\\nmtllib C:\\models\\\nv 0 0 0 1.0\no thing\nvn 0 0 1\n"
+                "v 1 0 0 0.5 0.5 0.5\ng a b\ns off\nvt 0 0\nvp 1 2\nusemtl x\\\nv 0 1 0\n"
+                "unknown statement of 1/0 \x01\xff\nl 1 2\np 1\nv +0 -0.0 1e0\n"
+                "vvv 9 9 9\nfoo 1 2 3\nf 1 2 3\n#f 9 9 9\nf 1 3 4\n");
     check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-    abut_mesh_destroy(mesh);
 }
 
 /* Comments and continued lines right behind numbers; a comment continues nothing. */
@@ -66,24 +64,22 @@ TEST(reads_any_line_end) {
         "v 0 0 0\nv 1 0 0\r\nv 0 1 0\rv 0 0 1\n\r\n\rf 1 2 3\n\nf 1 3 4\r",
         "\xef\xbb\xbfv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        abut_mesh *mesh = read(texts[i]);
+        AUTO(mesh) mesh = read(texts[i]);
         check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-        abut_mesh_destroy(mesh);
     }
     /* all kinds count as one line each */
     refused("v 0 0 0\rv 1 0 0\r\nv 0 1 0\nv 0 0 1\n\r\nf 1 2 0\n", "line 6:");
 }
 
 TEST(faces_may_come_first) {
-    abut_mesh *mesh = read("f 1 2 3\nv 0 0 0\nf 1 3 4\nv 1 0 0\nv 0 1 0\nv 0 0 1\n");
+    AUTO(mesh) mesh = read("f 1 2 3\nv 0 0 0\nf 1 3 4\nv 1 0 0\nv 0 1 0\nv 0 0 1\n");
     check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(cuts_polygons) {
     /* a dart, concave at its last corner but one: the fan from corner 0 would leave it */
     static const char dart[] = "v 0 0 0\nv 4 2 0\nv 0 4 0\nv 1 2 0\nf 1 2 3 4\nf 2 3 4 1\n";
-    abut_mesh *mesh = read(dart);
+    AUTO(mesh) mesh = read(dart);
     assert_int_equal(4, abut_mesh_triangle_count(mesh));
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t *c = abut_mesh_indices(mesh) + 3 * i;
@@ -97,7 +93,6 @@ TEST(cuts_polygons) {
     assert_ok(abut_mesh_read_memory(NULL, dart, sizeof dart - 1, "d.obj", &options, &mesh));
     static const uint32_t fans[] = {0, 1, 2, 0, 2, 3, 1, 2, 3, 1, 3, 0};
     check_mesh(mesh, 4, NULL, 4, fans);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(refuses_bad_vertices) {
@@ -167,7 +162,7 @@ TEST(survives_truncation) {
 
 TEST(reads_very_long_lines) {
     enum { LONG = 10000000 };
-    char *text = malloc(LONG + 1000);
+    AUTO_FREE char *text = malloc(LONG + 1000);
     static const char *const starts[] = {CORNERS "f 1 2 3 ", CORNERS "f 1 2 3\n# ",
                                          CORNERS "f 1 2 3\n", "v 0 0 0 "};
     static const char *const ends[] = {"\nf 1 3 4\n", "\nf 1 3 4\n", "\nf 1 3 4\n",
@@ -178,10 +173,9 @@ TEST(reads_very_long_lines) {
         memcpy(text, starts[i], start);
         memset(text + start, fill[i], LONG);
         strcpy(text + start + LONG, ends[i]);
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         assert_ok(abut_mesh_read(NULL, test_file("long.obj", text, strlen(text)), NULL, &mesh));
         check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-        abut_mesh_destroy(mesh);
     }
     /* numbers and words that long are refused */
     strcpy(text, "v 1 2 ");
@@ -199,9 +193,7 @@ TEST(reads_very_long_lines) {
     for (size_t i = 0; i < 300000; i++)
         memcpy(text + start + 2 * i, i % 2 ? " 2" : " 4", 2);
     text[start + 600000] = 0;
-    abut_mesh *mesh = read(text);
+    AUTO(mesh) mesh = read(text);
     assert_int_equal(300001, abut_mesh_triangle_count(mesh));
     assert_int_equal(0, abut_mesh_indices(mesh)[3 * 300000]);
-    abut_mesh_destroy(mesh);
-    free(text);
 }

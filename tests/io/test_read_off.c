@@ -38,9 +38,8 @@ TEST(reads_every_layout) {
         "STCNOFF\n4 2 0\n0 0 0 0 0 1 9 .5 .5\n1 0 0 0 0 1 9\n0 1 0 0 0 1\n0 0 1 1 0 0 8 8\n" FACES,
         "\xef\xbb\xbfOFF\n4 2 0\n" VERTICES FACES};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        abut_mesh *mesh = read(texts[i]);
+        AUTO(mesh) mesh = read(texts[i]);
         check_mesh(mesh, 4, corners, 2, two);
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -49,19 +48,17 @@ TEST(is_known_by_its_first_word) {
                                         "NOFF 4 2 0\n0 0 0 0 0 1\n1 0 0 0 0 1\n0 1 0 0 0 1\n"
                                         "0 0 1 1 0 0\n" FACES};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         assert_ok(check_read(texts[i], strlen(texts[i]), "no ending", &mesh));
         check_mesh(mesh, 4, corners, 2, two);
-        abut_mesh_destroy(mesh);
     }
 }
 
 TEST(keeps_doubles) {
     static const double exact[] = {0.1, 1e-30, 123456789.12345679, 1, 0, 0, 0, 1, 0};
     static const uint32_t one[] = {0, 1, 2};
-    abut_mesh *mesh = read("OFF\n3 1 0\n0.1 1e-30 123456789.12345679\n1 0 0\n0 1 0\n3 0 1 2\n");
+    AUTO(mesh) mesh = read("OFF\n3 1 0\n0.1 1e-30 123456789.12345679\n1 0 0\n0 1 0\n3 0 1 2\n");
     check_mesh(mesh, 3, exact, 1, one);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(cuts_polygons) {

@@ -37,9 +37,8 @@ TEST(reads_text) {
         "3 1 2 3 4\n0 4\n2 0.5 0.5 3 0 1 2 7\n0 3 0 2 3 7\n"
         "0 0 0 nan 0\n1 1 9 0 x 0\n0 0 1 1 0\n0 2 9 9 0 1 1\n77\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        abut_mesh *mesh = read(texts[i]);
+        AUTO(mesh) mesh = read(texts[i]);
         check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -58,11 +57,10 @@ TEST(reads_strips) {
                  {"6 -1 0 -1 0 1 2\n", 1, {0, 1, 2}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400];
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         snprintf(text, sizeof text, "%s%s", head, cases[i].strips);
         assert_ok(check_read(text, strlen(text), "strips.ply", &mesh));
         check_mesh(mesh, 5, NULL, cases[i].count, cases[i].corners);
-        abut_mesh_destroy(mesh);
     }
     char text[400];
     snprintf(text, sizeof text, "%s4 0 1 2 5\n", head);
@@ -72,14 +70,13 @@ TEST(reads_strips) {
 }
 
 TEST(a_float_is_a_float) {
-    abut_mesh *mesh = read(HEAD("3", "1") "0.1 0 0\n0 0.1 0\n0 0 16777217\n3 0 1 2\n");
+    AUTO(mesh) mesh = read(HEAD("3", "1") "0.1 0 0\n0 0.1 0\n0 0 16777217\n3 0 1 2\n");
     volatile float tenth = 0.1f;
     static double expected[9];
     expected[0] = expected[4] = (double)tenth;
     expected[8] = 16777216;
     static const uint32_t one[] = {0, 1, 2};
     check_mesh(mesh, 3, expected, 1, one);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- binary ---- */
@@ -168,10 +165,9 @@ TEST(reads_every_type) {
                     static const char *const ends[] = {"\n", "\r\n", "\r"};
                     make_binary(&file, type, count_type, index_type, big,
                                 ends[(type + count_type + index_type) % 3]);
-                    abut_mesh *mesh = NULL;
+                    AUTO(mesh) mesh = NULL;
                     assert_ok(check_read(file.at, file.count, "b.ply", &mesh));
                     check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-                    abut_mesh_destroy(mesh);
                 }
 }
 
@@ -185,10 +181,9 @@ TEST(lone_cr_before_a_line_feed_byte) {
     static const unsigned char data[] = {0, 0, 1, 0, 0, 0, 1, 0, 3, 0, 1, 2};
     memcpy(file.at + file.count, data, sizeof data);
     file.count += sizeof data;
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     assert_ok(check_read(file.at, file.count, "b.ply", &mesh));
     assert_true(check_position(mesh, 0).x == 10);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(survives_truncation) {
@@ -200,17 +195,15 @@ TEST(survives_truncation) {
         else
             append_text(&file, HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3");
         for (size_t length = 0; length < file.count; length++) {
-            unsigned char *copy = malloc(length + 1);
+            AUTO_FREE unsigned char *copy = malloc(length + 1);
             memcpy(copy, file.at, length);
             abut_mesh *mesh = NULL;
             assert_int_equal(ABUT_ERROR_FORMAT, check_read(copy, length, "cut.ply", &mesh));
             assert_non_null(strstr(abut_last_error(), "cut.ply: "));
             assert_null(mesh);
-            free(copy);
         }
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         assert_ok(check_read(file.at, file.count, "whole.ply", &mesh));
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -273,14 +266,13 @@ TEST(more_triangles_than_faces) {
         memcpy(data + at + 1, corners, sizeof corners);
     }
     abut_mesh_read_options options = abut_mesh_read_options_default();
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     options.triangulation = ABUT_TRIANGULATION_FAN;
     size_t length = head.count + (size_t)FACES * FACE_BYTES;
     assert_ok(abut_mesh_read(NULL, test_file("quads.ply", data, length), &options, &mesh));
     assert_int_equal(abut_mesh_triangle_count(mesh), 2 * FACES);
     for (size_t i = 0; i < FACES; i++)
         assert_memory_equal(abut_mesh_indices(mesh) + 6 * i, two_triangles, sizeof two_triangles);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- bad ---- */
@@ -384,7 +376,7 @@ TEST(refuses_bad_data) {
 
 TEST(reads_very_long_lines) {
     enum { LONG = 10000000 };
-    char *text = malloc(LONG + 2000);
+    AUTO_FREE char *text = malloc(LONG + 2000);
     strcpy(text, "ply\nformat ascii 1.0\ncomment ");
     size_t start = strlen(text);
     memset(text + start, 'c', LONG);
@@ -397,5 +389,4 @@ TEST(reads_very_long_lines) {
     memset(text + start, 'c', LONG);
     text[start + LONG] = 0;
     refused(text, "line 3:");
-    free(text);
 }

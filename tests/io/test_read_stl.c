@@ -24,13 +24,12 @@ TEST(reads_text) {
         ("solid quad\nfacet normal 0 0 0 outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 1 0\n"
          "vertex 0 0 1 endloop endfacet endsolid\n")};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         abut_mesh_read_options options = abut_mesh_read_options_default();
         options.triangulation = ABUT_TRIANGULATION_FAN;
         assert_ok(
             abut_mesh_read_memory(NULL, texts[i], strlen(texts[i]), "a.stl", &options, &mesh));
         check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -84,14 +83,13 @@ TEST(reads_binary) {
     for (size_t i = 0; i < 4; i++) {
         bytes file;
         make_binary(&file, heads[i]);
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         assert_ok(check_read(file.at, file.count, "b.stl", &mesh));
         check_mesh(mesh, 4, corner_positions, 2, two_triangles);
         abut_mesh_destroy(mesh);
         /* a few bytes more are forgiven, as long as it cannot be text */
         assert_ok(check_read(file.at, file.count + 5, "b.stl", &mesh));
         check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -124,13 +122,12 @@ TEST(survives_truncation) {
             file.count = strlen((char *)file.at);
         }
         for (size_t length = 0; length < file.count; length++) {
-            unsigned char *copy = malloc(length + 1);
+            AUTO_FREE unsigned char *copy = malloc(length + 1);
             memcpy(copy, file.at, length);
             abut_mesh *mesh = NULL;
             assert_int_equal(ABUT_ERROR_FORMAT, check_read(copy, length, "cut.stl", &mesh));
             assert_non_null(strstr(abut_last_error(), "cut.stl: "));
             assert_null(mesh);
-            free(copy);
         }
     }
 }
@@ -143,7 +140,7 @@ static int compare_positions(const void *a, const void *b) {
 TEST(merges_equal_corners_only) {
     enum { COUNT = 20000 };
     static unsigned char file[84 + 50 * COUNT];
-    abut_vec3 *soup = malloc(3 * COUNT * sizeof *soup);
+    AUTO_FREE abut_vec3 *soup = malloc(3 * COUNT * sizeof *soup);
     test_random random = {5};
     memset(file, 0, sizeof file);
     file[80] = COUNT & 255;
@@ -155,7 +152,7 @@ TEST(merges_equal_corners_only) {
         memcpy(file + 84 + 50 * (i / 3) + 12 + 12 * (i % 3), p, 12); /* little-endian machines */
         soup[i] = (abut_vec3){(double)p[0], (double)p[1], (double)p[2]};
     }
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     assert_ok(check_read(file, sizeof file, "many.stl", &mesh));
     for (uint32_t i = 0; i < 3 * COUNT; i++) {
         abut_vec3 p = check_position(mesh, abut_mesh_indices(mesh)[i]);
@@ -166,13 +163,11 @@ TEST(merges_equal_corners_only) {
     for (uint32_t i = 1; i < 3 * COUNT; i++)
         different += memcmp(&soup[i - 1], &soup[i], sizeof *soup) != 0;
     assert_int_equal(different, abut_mesh_vertex_count(mesh));
-    abut_mesh_destroy(mesh);
-    free(soup);
 }
 
 TEST(reads_a_very_long_name) {
     enum { LONG = 10000000 };
-    char *text = malloc(LONG + 1000);
+    AUTO_FREE char *text = malloc(LONG + 1000);
     strcpy(text, "solid ");
     memset(text + 6, 'n', LONG);
     strcpy(text + 6 + LONG, "\n" FIRST SECOND "endsolid\n");
@@ -182,5 +177,4 @@ TEST(reads_a_very_long_name) {
     abut_mesh_destroy(mesh);
     text[6 + LONG] = 0;
     refused(text, "line 1: the file ends without");
-    free(text);
 }

@@ -21,7 +21,7 @@ static abut_pose pose_of(double x, double y, double z, double w, double tx, doub
 TEST(moves_turns_and_mirrors) {
     soup *s = fresh();
     soup_box(s, 1, 2);
-    abut_mesh *mesh = soup_mesh(NULL, s), *moved;
+    AUTO(mesh) mesh = soup_mesh(NULL, s), *moved = NULL;
     abut_pose still = {0};
     assert_ok(abut_mesh_transform(mesh, 1, still, &moved)); /* the identity changes no bit */
     for (uint32_t v = 0; v < 8; v++) {
@@ -55,9 +55,7 @@ TEST(moves_turns_and_mirrors) {
     for (uint32_t v = 0; v < 8; v++)
         assert_true(v3_max_abs(v3_sub(abuti_mesh_position(moved, v),
                                       abuti_mesh_position(other, v))) < 1e-15);
-    abut_mesh_destroy(moved);
     abut_mesh_destroy(other);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(joins_in_order) {
@@ -116,7 +114,7 @@ static abut_status move_and_join(abut_context *context, void *data) {
     const soup *s = data;
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh = NULL, *moved = NULL, *joined = NULL;
+    AUTO(mesh) mesh = NULL, *moved = NULL, *joined = NULL;
     input.positions = s->positions;
     input.vertex_count = s->vertex_count;
     input.indices = s->indices;
@@ -126,9 +124,6 @@ static abut_status move_and_join(abut_context *context, void *data) {
     status = status ? status : abut_mesh_transform(mesh, -1, still, &moved);
     if (!status)
         status = abut_mesh_join((abut_mesh *[2]){mesh, moved}, 2, &joined);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(moved);
-    abut_mesh_destroy(joined);
     return status;
 }
 

@@ -128,12 +128,11 @@ TEST(a_cut_box_is_closed_again) {
     assert_ok(abut_mesh_weld(mesh, 0, &welded));
     assert_int_equal(8, welded->vertex_count);
     assert_int_equal(12, welded->triangle_count);
-    abut_topology *topology;
+    AUTO(topology) topology = NULL;
     abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(welded, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
     assert_true(report.is_closed && report.is_manifold && report.is_oriented);
-    abut_topology_destroy(topology);
     abut_mesh_destroy(welded);
     abut_mesh_destroy(mesh);
 }
@@ -143,7 +142,7 @@ TEST(a_cut_box_is_closed_again) {
 static uint32_t weld_many(const double *positions, uint32_t count, double tolerance) {
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh, *welded = NULL;
+    AUTO(mesh) mesh = NULL, *welded = NULL;
     input.positions = positions;
     input.vertex_count = count;
     input.triangle_count = count / 3;
@@ -152,15 +151,13 @@ static uint32_t weld_many(const double *positions, uint32_t count, double tolera
     abut_status status = abut_mesh_weld(mesh, tolerance, &welded);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
     uint32_t left = status ? 0 : abut_mesh_vertex_count(welded);
-    abut_mesh_destroy(welded);
-    abut_mesh_destroy(mesh);
     return left;
 }
 
 TEST(hostile_input_takes_no_square_time) {
     const uint32_t n = test_rounds(600000);
     test_random random = {.state = 33};
-    double *p = calloc(3 * (size_t)n, sizeof *p);
+    AUTO_FREE double *p = calloc(3 * (size_t)n, sizeof *p);
     assert_int_equal(0, weld_many(p, n, 0)); /* all in one point */
     for (uint32_t i = 0; i < 3 * n; i++)
         p[i] = test_random_real(&random, 0, 1);
@@ -175,7 +172,6 @@ TEST(hostile_input_takes_no_square_time) {
     for (uint32_t i = 0; i < 3 * n; i++) /* powers: every scale at once */
         p[i] = ldexp(test_random_real(&random, 1, 2), (int)test_random_below(&random, 400) - 200);
     assert_true(weld_many(p, n, 1e-6) > 0);
-    free(p);
 }
 
 /* ---- failures ---- */
@@ -189,7 +185,7 @@ static abut_status weld_soup(abut_context *context, void *data) {
     const job *work = data;
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh = NULL, *welded = NULL;
+    AUTO(mesh) mesh = NULL, *welded = NULL;
     input.positions = work->s->positions;
     input.vertex_count = work->s->vertex_count;
     input.indices = work->s->indices;
@@ -198,8 +194,6 @@ static abut_status weld_soup(abut_context *context, void *data) {
     status = status ? status : abut_mesh_weld(mesh, work->tolerance, &welded);
     if (status)
         assert_null(welded);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(welded);
     return status;
 }
 
@@ -230,9 +224,8 @@ TEST(refusals) {
     abut_mesh_destroy(mesh);
     for (int i = 0; i <= 8; i++) {
         double limit = i / 10.0;
-        abut_context *context = test_watched(refuse_weld, &limit);
+        AUTO(context) context = test_watched(refuse_weld, &limit);
         assert_int_equal(ABUT_ERROR_CANCELLED, weld_soup(context, &(job){s, 0.1}));
-        abut_context_destroy(context);
     }
 }
 
@@ -240,7 +233,7 @@ TEST_THREADS(same_on_any_thread_count) {
     test_random random = {.state = 35};
     soup *s = fresh();
     soup_random(s, &random, 4000, 8000);
-    abut_context *context = test_context(NULL, 4);
+    AUTO(context) context = test_context(NULL, 4);
     abut_mesh *mesh[2] = {soup_mesh(NULL, s), soup_mesh(context, s)}, *welded[2];
     for (int i = 0; i < 2; i++)
         assert_ok(abut_mesh_weld(mesh[i], 0.05, &welded[i]));
@@ -251,5 +244,4 @@ TEST_THREADS(same_on_any_thread_count) {
         abut_mesh_destroy(mesh[i]);
         abut_mesh_destroy(welded[i]);
     }
-    abut_context_destroy(context);
 }

@@ -156,9 +156,8 @@ TEST(bad_points) {
 }
 
 static abut_status make_and_destroy(abut_context *context, void *data) {
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_status status = abut_shape_create(context, data, &mesh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 

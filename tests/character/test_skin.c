@@ -79,14 +79,14 @@ static void near_to(abut_vec3 meant, abut_vec3 found, double tolerance) {
 }
 
 TEST(against_plain_formulas) {
-    rig *r = rig_make(1, 16, true, 0);
+    AUTO_RIG *r = rig_make(1, 16, true, 0);
     test_random random = {2};
     AUTO(character) character = NULL;
     AUTO_FREE abut_vec3 *found = malloc(r->vertices * sizeof *found);
     assert_ok(abut_character_create(NULL, &r->input, &character));
     for (int how = 0; how < 2; how++) {
         abut_character_skinner_options options = abut_character_skinner_options_default();
-        abut_character_skinner *skinner = NULL;
+        AUTO(character_skinner) skinner = NULL;
         options.skinning = (abut_character_skinning)how;
         assert_ok(abut_character_skinner_create(character, &options, &skinner));
         for (int round = 0; round < 4; round++) {
@@ -102,18 +102,16 @@ TEST(against_plain_formulas) {
                         how ? 1e-11 : 1e-13);
             }
         }
-        abut_character_skinner_destroy(skinner);
     }
-    rig_free(r);
 }
 
 /* Without weights of its own a skinner takes those at rest, as the rest mesh and the functions
  * without a skinner do; and it keeps the character. */
 TEST(morphs_at_rest) {
-    rig *r = rig_make(3, 10, true, 100);
+    AUTO_RIG *r = rig_make(3, 10, true, 100);
     abut_character *character = NULL;
     abut_character_matrix bones[RIG_BONES];
-    abut_character_skinner *skinner = NULL;
+    AUTO(character_skinner) skinner = NULL;
     AUTO(mesh) mesh = NULL, *other = NULL;
     assert_ok(abut_character_create(NULL, &r->input, &character));
     assert_int_equal(RIG_MORPHS, get_character_info(character).morph_count);
@@ -133,12 +131,10 @@ TEST(morphs_at_rest) {
     assert_ok(abut_character_skinner_mesh(skinner, bones, NULL, &mesh));
     assert_memory_equal(abut_mesh_local_positions(mesh), abut_mesh_local_positions(other),
                         r->vertices * sizeof(abut_vec3));
-    abut_character_skinner_destroy(skinner);
-    rig_free(r);
 }
 
 TEST(morphs_of_clips) {
-    rig *r = rig_make(4, 8, true, 0);
+    AUTO_RIG *r = rig_make(4, 8, true, 0);
     const double times[3] = {0, 1, 3}, steps[3] = {1, 2, 5};
     const double spline[9] = {0, 1, 2, 1, 3, -1, 0, 0, 0}; /* in, value, out */
     const abut_character_channel channels[2] = {
@@ -168,17 +164,15 @@ TEST(morphs_of_clips) {
     abut_character_matrix bones[RIG_BONES];
     options.clip = 0;
     assert_ok(abut_character_pose(character, &options, bones)); /* leaves morph targets alone */
-    rig_free(r);
 }
 
 #define REFUSED(part, change)                                                \
     do {                                                                     \
-        rig *r = rig_make(5, 8, true, 0);                                    \
+        AUTO_RIG *r = rig_make(5, 8, true, 0);                               \
         abut_character *none = NULL;                                         \
         change;                                                              \
         assert_refused(part, abut_character_create(NULL, &r->input, &none)); \
         assert_null(none);                                                   \
-        rig_free(r);                                                         \
     } while (0)
 
 TEST(refusals) {
@@ -191,9 +185,9 @@ TEST(refusals) {
             r->morphs[0].shift_count = r->vertices + 1);
     REFUSED("the weight of morph target 0", r->morphs[0].weight = 1e89; r->shifts[0][0].x = 1e80);
 
-    rig *r = rig_make(6, 8, true, 0);
+    AUTO_RIG *r = rig_make(6, 8, true, 0);
     AUTO(character) character = NULL;
-    abut_character_skinner *skinner = NULL;
+    AUTO(character_skinner) skinner = NULL;
     abut_character_skinner_options options = abut_character_skinner_options_default();
     abut_character_matrix bones[RIG_BONES];
     double weights[RIG_MORPHS] = {0, (double)NAN, 0};
@@ -221,13 +215,11 @@ TEST(refusals) {
     assert_true(found[0].x == 42);
     assert_null(mesh);
     abut_character_skinner_destroy(NULL);
-    abut_character_skinner_destroy(skinner);
-    rig_free(r);
 }
 
 /* A target may name a vertex twice, or all of them by no list. */
 TEST(any_list_of_vertices) {
-    rig *r = rig_make(7, 8, false, 0);
+    AUTO_RIG *r = rig_make(7, 8, false, 0);
     const uint32_t twice[2] = {3, 3};
     const abut_vec3 shifts[4] = {{1, 0, 0}, {0, 2, 0}, {0, 0, 4}, {8, 0, 0}};
     const abut_character_morph morphs[3] = {{"twice", 1, 2, twice, shifts},
@@ -245,13 +237,12 @@ TEST(any_list_of_vertices) {
         abut_vec3 way = {v == 0 ? 1 : v == 3 ? 8 + 1 : 0, v == 1 || v == 3 ? 2 : 0, v == 2 ? 4 : 0};
         near_to((abut_vec3){p.x + way.x, p.y + way.y, p.z + way.z}, q, 1e-14);
     }
-    rig_free(r);
 }
 
 static abut_status all_of_it(abut_context *context, void *data) {
     rig *r = data;
     AUTO(character) character = NULL;
-    abut_character_skinner *skinner = NULL;
+    AUTO(character_skinner) skinner = NULL;
     abut_character_matrix bones[RIG_BONES];
     double weights[RIG_MORPHS];
     AUTO(mesh) mesh = NULL;
@@ -263,19 +254,17 @@ static abut_status all_of_it(abut_context *context, void *data) {
     status = status ? status : abut_character_pose_morphs(character, &options, weights);
     status = status ? status : abut_character_skinner_create(character, NULL, &skinner);
     status = status ? status : abut_character_skinner_mesh(skinner, bones, weights, &mesh);
-    abut_character_skinner_destroy(skinner);
     return status;
 }
 
 TEST(every_allocation_may_fail) {
-    rig *r = rig_make(8, 8, true, 0);
+    AUTO_RIG *r = rig_make(8, 8, true, 0);
     assert_true(test_every_allocation(all_of_it, r) > 20);
-    rig_free(r);
 }
 
 /* A sphere whose every triangle has vertices of its own is closed again, and moves as before. */
 TEST(seams_are_closed) {
-    rig *r = rig_make(11, 12, true, 3);
+    AUTO_RIG *r = rig_make(11, 12, true, 3);
     const uint32_t *corner = abut_mesh_indices(r->mesh);
     const uint32_t triangles = abut_mesh_triangle_count(r->mesh), count = 3 * triangles;
     double(*positions)[3] = malloc(count * sizeof *positions);
@@ -346,7 +335,6 @@ TEST(seams_are_closed) {
     abut_mesh_destroy(input.mesh);
     free(positions);
     free(bones);
-    rig_free(r);
 }
 
 static abut_status weld_it(abut_context *context, void *data) {
@@ -421,7 +409,6 @@ TEST(parts_are_left_out) {
 }
 
 TEST(every_allocation_of_welding_may_fail) {
-    rig *r = rig_make(8, 8, true, 0);
+    AUTO_RIG *r = rig_make(8, 8, true, 0);
     assert_true(test_every_allocation(weld_it, r) > 30);
-    rig_free(r);
 }

@@ -593,18 +593,10 @@ TEST(out_of_memory) {
     assert_true(test_every_allocation(examine_soup, s) > 40);
 }
 
-static bool refuse_health(void *user, const char *stage, double fraction) {
-    return strcmp(stage, "health") != 0 || fraction < *(double *)user;
-}
-
 TEST(cancelled_or_null) {
     soup *s = fresh();
     soup_box(s, 0, 1);
-    for (int i = 0; i <= 10; i++) {
-        double limit = i / 10.0;
-        AUTO(context) context = test_watched(refuse_health, &limit);
-        assert_int_equal(ABUT_ERROR_CANCELLED, examine_soup(context, s));
-    }
+    check_cancelling("health", 10, examine_soup, s);
     AUTO(mesh) mesh = soup_mesh(NULL, s);
     AUTO(topology) topology = NULL;
     abut_mesh_report report = abut_mesh_report_default();

@@ -348,25 +348,14 @@ TEST(out_of_memory) {
     test_every_allocation(create_from_soup, s);
 }
 
-static bool refuse_normals(void *user, const char *stage, double fraction) {
-    return strcmp(stage, "normals") != 0 || fraction < *(double *)user;
-}
-
 TEST(cancelled_or_null) {
     soup *s = fresh();
     soup_box(s, 0, 1);
-    for (int i = 0; i <= 10; i++) {
-        double limit = i / 10.0;
-        AUTO(context) context = test_watched(refuse_normals, &limit);
-        AUTO(mesh) mesh = soup_mesh(context, s);
-        AUTO(topology) topology = NULL;
-        abut_normals *normals = NULL;
-        assert_ok(abut_topology_create(mesh, &topology));
-        assert_fails(ABUT_ERROR_CANCELLED, "normals", abut_normals_create(topology, &normals));
-        assert_null(normals);
-        assert_refused("topology is null", abut_normals_create(NULL, &normals));
-        assert_refused("normals is null", abut_normals_create(topology, NULL));
-    }
+    check_cancelling("normals", 10, create_from_soup, s);
+    model m = open_model(NULL, s);
+    assert_refused("topology is null", abut_normals_create(NULL, &(abut_normals *){NULL}));
+    assert_refused("normals is null", abut_normals_create(m.topology, NULL));
+    close_model(&m);
     abut_normals_destroy(NULL);
     assert_null(get_normals_arrays(NULL).faces);
 }

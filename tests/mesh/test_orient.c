@@ -6,11 +6,11 @@
 #include <abut/abut.h>
 
 static abut_mesh *orient(const soup *s, abut_context *context, uint32_t *flipped) {
-    abut_mesh *mesh = soup_mesh(context, s), *oriented = NULL;
+    abut_mesh *oriented = NULL;
+    AUTO(mesh) mesh = soup_mesh(context, s);
     AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_orient(topology, &oriented, flipped));
-    abut_mesh_destroy(mesh);
     return oriented;
 }
 
@@ -171,25 +171,17 @@ static abut_status orient_soup(abut_context *context, void *data) {
     return status;
 }
 
-static bool refuse_orient(void *user, const char *stage, double fraction) {
-    return strcmp(stage, "orient") != 0 || fraction < *(double *)user;
-}
-
 TEST(failures) {
     soup *s = fresh();
     soup_box(s, -1, 1);
     soup_box(s, -2, 2);
     test_every_allocation(orient_soup, s);
-    for (int i = 0; i <= 8; i++) {
-        double limit = i / 10.0;
-        AUTO(context) context = test_watched(refuse_orient, &limit);
-        assert_int_equal(ABUT_ERROR_CANCELLED, orient_soup(context, s));
-    }
-    abut_mesh *mesh = soup_mesh(NULL, s), *oriented = NULL;
+    check_cancelling("orient", 8, orient_soup, s);
+    abut_mesh *oriented = NULL;
+    AUTO(mesh) mesh = soup_mesh(NULL, s);
     AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     assert_refused("topology is null", abut_mesh_orient(NULL, &oriented, NULL));
     assert_refused("oriented is null", abut_mesh_orient(topology, NULL, NULL));
     assert_null(oriented);
-    abut_mesh_destroy(mesh);
 }

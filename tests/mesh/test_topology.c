@@ -466,22 +466,10 @@ TEST(out_of_memory) {
     assert_true(test_every_allocation(create_from_soup, s) > 20);
 }
 
-static bool refuse_from(void *user, const char *stage, double fraction) {
-    assert_string_equal("topology", stage);
-    return fraction < *(double *)user;
-}
-
 TEST(can_be_cancelled) {
     soup *s = fresh();
     soup_box(s, 0, 1);
-    for (int i = 0; i <= 10; i++) {
-        double limit = i / 10.0;
-        AUTO(context) context = test_watched(refuse_from, &limit);
-        AUTO(mesh) mesh = soup_mesh(context, s);
-        abut_topology *topology = NULL;
-        assert_fails(ABUT_ERROR_CANCELLED, "topology", abut_topology_create(mesh, &topology));
-        assert_null(topology);
-    }
+    check_cancelling("topology", 10, create_from_soup, s);
 }
 
 TEST(null_arguments) {

@@ -38,8 +38,7 @@ TEST(same_bits) {
         assert_ok(abut_buffer_create(device, bytes + 40, &buffer));
         for (int how = 0; how < 2; how++) {
             AUTO(character_skinner)
-            cpu = skinner_of(character, how, NULL),
-            *on = skinner_of(character, how, device);
+            cpu = skinner_of(character, how, NULL), *on = skinner_of(character, how, device);
             for (int frame = 0; frame < 3; frame++) {
                 abut_character_matrix bones[RIG_BONES];
                 const double weights[RIG_MORPHS] = {test_random_real(&random, -1, 2), 0.5, 1};
@@ -66,8 +65,7 @@ TEST(refusals) {
     assert_ok(abut_character_create(NULL, &r->input, &character));
     assert_ok(abut_character_pose(character, NULL, bones));
     AUTO(character_skinner)
-    cpu = skinner_of(character, 0, NULL),
-    *on = skinner_of(character, 0, device);
+    cpu = skinner_of(character, 0, NULL), *on = skinner_of(character, 0, device);
     assert_ok(abut_buffer_create(device, r->vertices * sizeof(abut_vec3) - 1, &buffer));
     assert_fails(ABUT_ERROR_BUFFER, "positions",
                  abut_character_skinner_run(on, bones, NULL, abut_array_buffer(buffer)));
@@ -139,8 +137,7 @@ static abut_status all_of_it(abut_context *context, void *data) {
     status = status ? status : abut_buffer_create(own, r->vertices * sizeof(abut_vec3), &buffer);
     if (!status)
         status = abut_character_skinner_run(skinner, bones, NULL, abut_array_buffer(buffer));
-    status = status ? status : abut_character_skinner_mesh(skinner, bones, NULL, &mesh);
-    return status;
+    return status ? status : abut_character_skinner_mesh(skinner, bones, NULL, &mesh);
 }
 
 TEST(every_call_may_fail) {

@@ -273,9 +273,7 @@ TEST(refusals) {
 static abut_status read_one(abut_context *context, void *data) {
     const bytes *glb = data;
     AUTO(character) character = NULL;
-    abut_status status =
-        abut_character_read_memory(context, glb->data, glb->count, "a.glb", &character);
-    return status;
+    return abut_character_read_memory(context, glb->data, glb->count, "a.glb", &character);
 }
 
 TEST(every_allocation_may_fail) {

@@ -253,8 +253,7 @@ static abut_status all_of_it(abut_context *context, void *data) {
     status = status ? status : abut_character_pose(character, &options, bones);
     status = status ? status : abut_character_pose_morphs(character, &options, weights);
     status = status ? status : abut_character_skinner_create(character, NULL, &skinner);
-    status = status ? status : abut_character_skinner_mesh(skinner, bones, weights, &mesh);
-    return status;
+    return status ? status : abut_character_skinner_mesh(skinner, bones, weights, &mesh);
 }
 
 TEST(every_allocation_may_fail) {
@@ -343,8 +342,7 @@ static abut_status weld_it(abut_context *context, void *data) {
     const uint32_t last = r->input.bone_count - 1;
     abut_status status = abut_character_create(context, &r->input, &character);
     status = status ? status : abut_character_weld(character, &welded);
-    status = status ? status : abut_character_remove_bones(character, &last, 1, &part);
-    return status;
+    return status ? status : abut_character_remove_bones(character, &last, 1, &part);
 }
 
 static bool is_below(const abut_character *c, uint32_t bone, uint32_t above) {

@@ -104,8 +104,7 @@ TEST(refuses_what_assimp_leaves_out) {
 static abut_status read_once(abut_context *context, void *path) {
     AUTO(mesh) mesh = NULL;
     abut_mesh_read_options options = check_options(ABUT_MESH_FORMAT_OTHER);
-    abut_status status = abut_mesh_read(context, path, &options, &mesh);
-    return status;
+    return abut_mesh_read(context, path, &options, &mesh);
 }
 
 TEST(any_allocation_may_fail) {

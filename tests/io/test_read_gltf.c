@@ -632,40 +632,31 @@ TEST(applies_skins) {
 
 /* ---- which way is up ---- */
 
+static void assert_up(const abut_mesh *mesh, double y, double z) {
+    abut_vec3 up = abut_mesh_up(mesh);
+    assert_true(up.x == 0 && fabs(up.y - y) + fabs(up.z - z) < 1e-15);
+}
+
 TEST(tells_which_way_is_up) {
     bytes buffer = square_bytes();
-    abut_mesh *mesh = read_text(embed(SQUARE, &buffer)), *other = NULL;
-    abut_vec3 up = abut_mesh_up(mesh);
-    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
-    assert_ok(abut_mesh_weld(mesh, 0, &other));
-    up = abut_mesh_up(other);
-    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
-    abut_mesh_destroy(other);
-    abut_topology *topology = NULL;
+    AUTO(mesh) mesh = read_text(embed(SQUARE, &buffer)), *welded = NULL, *oriented = NULL;
+    AUTO(mesh) turned = NULL, *joined = NULL, *mixed = NULL;
+    AUTO(topology) topology = NULL;
+    assert_up(mesh, 1, 0);
+    assert_ok(abut_mesh_weld(mesh, 0, &welded));
+    assert_up(welded, 1, 0);
     assert_ok(abut_topology_create(mesh, &topology));
-    assert_ok(abut_mesh_orient(topology, &other, NULL));
-    up = abut_mesh_up(other);
-    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
-    abut_mesh_destroy(other);
-    abut_topology_destroy(topology);
+    assert_ok(abut_mesh_orient(topology, &oriented, NULL));
+    assert_up(oriented, 1, 0);
     abut_pose quarter = {.rotation = {1, 0, 0, 1}}; /* about x: y goes to z */
-    assert_ok(abut_mesh_transform(mesh, -3, quarter, &other));
-    up = abut_mesh_up(other);
-    assert_true(fabs(up.x) + fabs(up.y) + fabs(up.z + 1) < 1e-15);
-
-    abut_mesh *list[3] = {mesh, mesh, other}, *joined = NULL;
+    assert_ok(abut_mesh_transform(mesh, -3, quarter, &turned));
+    assert_up(turned, 0, -1);
+    abut_mesh *list[3] = {mesh, mesh, turned};
     assert_ok(abut_mesh_join(list, 2, &joined));
-    up = abut_mesh_up(joined);
-    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
-    abut_mesh_destroy(joined);
-    assert_ok(abut_mesh_join(list, 3, &joined));
-    up = abut_mesh_up(joined);
-    assert_true(up.x == 0 && up.y == 0 && up.z == 0);
-    abut_mesh_destroy(joined);
-    abut_mesh_destroy(other);
-    abut_mesh_destroy(mesh);
-    up = abut_mesh_up(NULL);
-    assert_true(up.x == 0 && up.y == 0 && up.z == 0);
+    assert_up(joined, 1, 0);
+    assert_ok(abut_mesh_join(list, 3, &mixed));
+    assert_up(mixed, 0, 0);
+    assert_up(NULL, 0, 0);
 }
 
 static void draw(abut_mesh *mesh, const abut_picture_options *options, uint8_t *pixels,

@@ -181,8 +181,7 @@ static abut_status write_once(abut_context *context, void *path) {
     abut_mesh_input input = abut_mesh_input_doubles(tetrahedron, 4, two, 2);
     AUTO(mesh) mesh = NULL;
     abut_status status = abut_mesh_create(context, &input, &mesh);
-    status = status ? status : abut_mesh_write(mesh, path, NULL);
-    return status;
+    return status ? status : abut_mesh_write(mesh, path, NULL);
 }
 
 TEST(any_allocation_may_fail) {

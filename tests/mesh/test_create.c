@@ -403,8 +403,7 @@ static abut_status make_a_hull(abut_context *context, void *data) {
         points[i] = (abut_vec3){test_random_real(&random, -1, 1), test_random_real(&random, -1, 1),
                                 test_random_real(&random, -1, 1)};
     AUTO(mesh) hull = NULL;
-    abut_status status = abut_mesh_create_hull(context, points, 40, &hull);
-    return status;
+    return abut_mesh_create_hull(context, points, 40, &hull);
 }
 
 TEST(hulls_without_memory) {

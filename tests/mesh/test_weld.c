@@ -136,8 +136,7 @@ static uint32_t weld_many(const double *positions, uint32_t count, double tolera
     clock_t start = clock();
     abut_status status = abut_mesh_weld(mesh, tolerance, &welded);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
-    uint32_t left = status ? 0 : abut_mesh_vertex_count(welded);
-    return left;
+    return status ? 0 : abut_mesh_vertex_count(welded);
 }
 
 TEST(hostile_input_takes_no_square_time) {

@@ -157,8 +157,7 @@ TEST(bad_points) {
 
 static abut_status make_and_destroy(abut_context *context, void *data) {
     AUTO(mesh) mesh = NULL;
-    abut_status status = abut_shape_create(context, data, &mesh);
-    return status;
+    return abut_shape_create(context, data, &mesh);
 }
 
 TEST(out_of_memory_everywhere) {

@@ -162,7 +162,6 @@ TEST_THREADS(code_on_top_uses_the_context) {
 }
 
 static bool stop(void *user, const char *stage, double fraction) {
-    (void)stage;
     *(double *)user = fraction;
     return fraction < 0.5;
 }

@@ -94,19 +94,10 @@ static abut_status open_once(abut_context *counted, void *path) {
 
 /* ---- out ---- */
 
-static size_t load(const char *path, char *data, size_t most) {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return SIZE_MAX;
-    size_t bytes = fread(data, 1, most, file);
-    fclose(file);
-    return bytes;
-}
-
 static void assert_holds(const char *path, const char *text) {
-    char data[100];
-    assert_int_equal(strlen(text), load(path, data, sizeof data));
-    assert_memory_equal(text, data, strlen(text));
+    AUTO_FREE char *data = test_read_file(path, NULL);
+    assert_non_null(data);
+    assert_string_equal(text, data);
 }
 
 /* How many entries the test's folder has: nothing may be left beside the files we made. */
@@ -298,8 +289,9 @@ TEST(a_full_disk_keeps_the_old_file) {
         assert_int_equal(before, count_entries(test_folder()));
     }
     assert_ok(write_much(path));
-    AUTO_FREE char *data = malloc(300000);
-    assert_int_equal(240003, load(path, data, 300000));
+    size_t bytes;
+    AUTO_FREE char *data = test_read_file(path, &bytes);
+    assert_int_equal(240003, bytes);
 }
 
 TEST(devices_are_written_directly) {
@@ -385,7 +377,6 @@ TEST(a_file_is_written_at_once) {
 
 static bool count_down(void *user, const char *stage, double fraction) {
     int *left = user;
-    (void)fraction;
     assert_string_equal("reading", stage);
     return --*left > 0;
 }

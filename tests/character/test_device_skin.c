@@ -5,13 +5,11 @@
 static abut_device *device;
 
 static int set_up(void **state) {
-    (void)state;
     device = test_device(NULL);
     return 0;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     abut_device_destroy(device);
     return 0;
 }

@@ -170,7 +170,6 @@ typedef struct much {
 
 static void fetch_task(void *data, size_t chunk, size_t begin, size_t end) {
     much *m = data;
-    (void)chunk;
     for (size_t i = begin; i < end; i++) {
         size_t count = i % 4 == 3 ? 17 : MUCH - FROM - i;
         AUTO_FREE uint32_t *to = malloc(count * sizeof *to);

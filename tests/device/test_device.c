@@ -172,8 +172,6 @@ TEST(clock_tells_time) {
 static char heard[100000];
 
 static void collect_log(void *user, abut_log_level level, const char *message) {
-    (void)user;
-    (void)level;
     size_t used = strlen(heard);
     snprintf(heard + used, sizeof heard - used, "%s\n", message);
 }
@@ -279,7 +277,6 @@ typedef struct known_entries {
 
 static abut_status add_entry(void *user, const abuti_cache_file *file, bool *more) {
     known_entries *known = user;
-    (void)more;
     for (size_t i = 0; i < known->count; i++)
         if (memcmp(known->keys[i], file->entry.key, ABUTI_DIGEST_BYTES) == 0)
             return ABUT_OK;
@@ -404,7 +401,6 @@ TEST(every_call) {
 }
 
 static abut_status open_and_sort(abut_context *context, void *data) {
-    (void)data;
     return do_everything(context);
 }
 

@@ -24,6 +24,11 @@ typedef struct arm {
     abut_character_input input;
 } arm;
 
+static void end_arm(arm *a) {
+    abut_mesh_destroy(a->input.mesh);
+}
+#define AUTO_ARM __attribute__((cleanup(end_arm))) arm
+
 /* Where section `i` is along x: 0, 0.5, 1, 1.5, 2. */
 static double along(int i) {
     return 0.5 * i;
@@ -113,7 +118,7 @@ static abut_vec3 turned(const double *p, double angle) {
 }
 
 TEST(bent_arm) {
-    arm a;
+    AUTO_ARM a;
     abut_vec3 linear[VERTICES], dual[VERTICES];
     make_arm(NULL, &a);
     AUTO(character) character = create(&a);
@@ -128,11 +133,10 @@ TEST(bent_arm) {
         /* dual quaternions turn by half the angle, and so keep the distance from the elbow */
         near_vector(section < 2 ? still : section > 2 ? end : turned(p, PI / 4), dual[v], 1e-15);
     }
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(rest_pose_is_the_mesh) {
-    arm a;
+    AUTO_ARM a;
     abut_vec3 found[VERTICES];
     make_arm(NULL, &a);
     a.bones[0].rotation = (abut_quat){0.1, -0.7, 0.3, 0.4}; /* any length */
@@ -155,7 +159,6 @@ TEST(rest_pose_is_the_mesh) {
                         VERTICES * sizeof(abut_vec3));
     assert_memory_equal(abut_mesh_indices(mesh), a.indices, sizeof a.indices);
     abut_mesh_destroy(mesh);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 /* Vertices of one bone go where its matrix takes them, whatever it is like: also a flat one. */
@@ -167,7 +170,7 @@ TEST(any_matrix) {
                                                      {{{1, 1, 0, 1}, {1, 1, 0, 2}, {0, 0, 0, 3}}},
                                                      {{{0, 0, 0, 7}, {0, 0, 0, 8}, {0, 0, 0, 9}}}};
     static const abut_character_matrix none = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
-    arm a;
+    AUTO_ARM a;
     abut_vec3 found[VERTICES];
     make_arm(NULL, &a);
     const abut_character_matrix binds[2] = {none, none};
@@ -187,7 +190,6 @@ TEST(any_matrix) {
             }
         }
     }
-    abut_mesh_destroy(a.input.mesh);
 }
 
 /* The rotation of the forearm about z. */
@@ -201,7 +203,7 @@ static double bend_of(const abut_character *character, double time, bool clamp) 
 }
 
 TEST(times) {
-    arm a;
+    AUTO_ARM a;
     make_arm(NULL, &a);
     AUTO(character) character = create(&a);
     const double times[][3] = {/* time, repeated, clamped: parts of the bend */
@@ -222,22 +224,20 @@ TEST(times) {
     near_number(PI / 2, bend_of(character, 1, false), 1e-15);
     near_number(PI / 2, bend_of(character, 2.9, false), 1e-15);
     near_number(0, bend_of(character, 3.5, false), 1e-15);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(the_short_way) {
-    arm a;
+    AUTO_ARM a;
     make_arm(NULL, &a);
     for (int i = 0; i < 4; i++)
         a.values[1][i] *= -7; /* the same rotation from the other side, of another length */
     abut_character *character = create(&a);
     near_number(PI / 8, bend_of(character, 0.25, true), 1e-12);
     abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(cubic_spline) {
-    arm a;
+    AUTO_ARM a;
     /* in-tangent, value, out-tangent of two keys that are 2 s apart */
     const double values[2][3][3] = {{{9, 9, 9}, {1, 0, 0}, {0.5, 2, -1}},
                                     {{-1, 0.25, 3}, {2, 4, -1}, {9, 9, 9}}};
@@ -264,11 +264,10 @@ TEST(cubic_spline) {
             near_number(p, bones[1].m[k][3], 1e-12);
         }
     }
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(blending) {
-    arm a;
+    AUTO_ARM a;
     make_arm(NULL, &a);
     const double still[2][3] = {{3, 0, 0}, {3, 0, 0}}, large[2][3] = {{3, 3, 3}, {3, 3, 3}};
     abut_character_channel channels[2] = {a.channel, a.channel};
@@ -297,11 +296,10 @@ TEST(blending) {
     options.other = ABUT_NONE; /* the rest pose */
     assert_ok(abut_character_pose(character, &options, bones));
     near_number(1, bones[1].m[0][0], 1e-15);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(weights_are_kept_and_told) {
-    arm a;
+    AUTO_ARM a;
     uint32_t many_bones[VERTICES][12], bones[ABUT_CHARACTER_WEIGHT_COUNT];
     double many[VERTICES][12], weights[ABUT_CHARACTER_WEIGHT_COUNT];
     abut_character_report report = abut_character_report_default();
@@ -349,7 +347,6 @@ TEST(weights_are_kept_and_told) {
     assert_string_equal("bone-0", get_character_bone(character, 0).name);
     assert_null(get_character_bone(character, 4).name);
     assert_null(get_character_clip(character, 0).name);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 /* Makes the arm anew, spoils it by `statement`, and expects a sentence with `part`. */
@@ -360,11 +357,10 @@ TEST(weights_are_kept_and_told) {
         statement;                                                          \
         assert_refused(part, abut_character_create(NULL, &a.input, &none)); \
         assert_null(none);                                                  \
-        abut_mesh_destroy(a.input.mesh);                                    \
     } while (0)
 
 TEST(refusals) {
-    arm a;
+    AUTO_ARM a;
     abut_character_matrix binds[2] = {{{{1, 0, 0, 0}}}, {{{(double)NAN}}}};
     REFUSED("no bones", a.input.bone_count = 0);
     REFUSED("cycle", a.bones[0].parent = 1);
@@ -422,11 +418,10 @@ TEST(refusals) {
     abut_character_destroy(NULL);
     assert_null(abut_character_rest_mesh(NULL));
     assert_int_equal(0, get_character_info(NULL).bone_count);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(empty_clip) {
-    arm a;
+    AUTO_ARM a;
     abut_character_report report = abut_character_report_default();
     make_arm(NULL, &a);
     a.clip.channel_count = 0;
@@ -434,7 +429,6 @@ TEST(empty_clip) {
     assert_ok(abut_character_get_report(character, &report));
     assert_int_equal(1, report.problems[ABUT_CHARACTER_PROBLEM_EMPTY_CLIP].count);
     near_number(0, bend_of(character, 5, false), 1e-15);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 static abut_status all_of_it(abut_context *context, void *data) {
@@ -450,10 +444,9 @@ static abut_status all_of_it(abut_context *context, void *data) {
 }
 
 TEST(every_allocation_may_fail) {
-    arm a;
+    AUTO_ARM a;
     make_arm(NULL, &a);
     assert_true(test_every_allocation(all_of_it, &a) > 15);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 /* A sphere bound to two bones at random, large enough for several chunks. */
@@ -465,9 +458,9 @@ TEST_THREADS(threads_give_the_same_bits) {
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
         test_memory memory = {0};
         test_random random = {5};
-        arm a;
+        AUTO_ARM a;
         abut_context *context = test_context(&memory, threads);
-        AUTO(mesh) mesh = NULL;
+        abut_mesh *mesh = NULL; /* that of the arm, which ends it */
         abut_character *character = NULL;
         assert_ok(abut_shape_create(NULL, &shape, &mesh));
         uint32_t count = abut_mesh_vertex_count(mesh);

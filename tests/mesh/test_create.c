@@ -96,35 +96,23 @@ TEST(refuses_bad_arguments) {
     abut_mesh_input input = good();
     assert_refused("input is null", abut_mesh_create(NULL, NULL, &mesh));
     assert_refused("mesh is null", abut_mesh_create(NULL, &input, NULL));
-    input.size = 0;
-    assert_refused("size", abut_mesh_create(NULL, &input, &mesh));
-    input.size = sizeof input + 1;
-    assert_refused("size", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.positions = NULL;
-    assert_refused("no positions", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.vertex_count = 0;
-    assert_refused("no positions", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.triangle_count = 0;
-    assert_refused("no triangles", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.position_type = (abut_scalar_type)3;
-    assert_refused("position_type is 3", abut_mesh_create(NULL, &input, &mesh));
-    input.position_type = ABUT_SCALAR_NONE; /* what the default says */
-    assert_refused("set it to", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.index_type = (abut_index_type)-1;
-    assert_refused("index_type", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.position_stride = 23;
-    assert_refused("position_stride is 23", abut_mesh_create(NULL, &input, &mesh));
-    input.position_stride = SIZE_MAX / 2;
-    assert_refused("position_stride", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.index_stride = 11;
-    assert_refused("index_stride is 11", abut_mesh_create(NULL, &input, &mesh));
+#define REFUSED(part, change)                                        \
+    do {                                                             \
+        input = good();                                              \
+        change;                                                      \
+        assert_refused(part, abut_mesh_create(NULL, &input, &mesh)); \
+    } while (0)
+    REFUSED("size", input.size = 0);
+    REFUSED("size", input.size = sizeof input + 1);
+    REFUSED("no positions", input.positions = NULL);
+    REFUSED("no positions", input.vertex_count = 0);
+    REFUSED("no triangles", input.triangle_count = 0);
+    REFUSED("position_type is 3", input.position_type = (abut_scalar_type)3);
+    REFUSED("set it to", input.position_type = ABUT_SCALAR_NONE); /* what the default says */
+    REFUSED("index_type", input.index_type = (abut_index_type)-1);
+    REFUSED("position_stride is 23", input.position_stride = 23);
+    REFUSED("position_stride", input.position_stride = SIZE_MAX / 2);
+    REFUSED("index_stride is 11", input.index_stride = 11);
     assert_ptr_equal(&mesh, mesh);
 }
 

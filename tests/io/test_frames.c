@@ -48,6 +48,7 @@ static void free_recording(recording *r) {
     abut_mesh_destroy(r->meshes[0]);
     abut_mesh_destroy(r->meshes[1]);
 }
+#define AUTO_RECORDING __attribute__((cleanup(free_recording))) recording
 
 static abut_status record(const recording *r, const char *path, abut_scalar_type type, bool aims) {
     abut_frames_options options = abut_frames_options_default();
@@ -79,9 +80,9 @@ TEST(round_trip) {
     for (int k = 0; k < 4; k++) {
         abut_scalar_type type = k & 1 ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
         bool aims = k & 2;
-        recording r;
+        AUTO_RECORDING r;
         AUTO(frames) frames = NULL;
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL, *none = NULL;
         const char *path = test_path("motion.abutm");
         make_recording(NULL, k & 1, &r);
         assert_ok(record(&r, path, type, aims));
@@ -106,17 +107,15 @@ TEST(round_trip) {
         const abut_vec3 *meant = r.positions[3] + abut_mesh_vertex_count(r.meshes[0]);
         assert_true(o.x + first.x == meant->x && o.y + first.y == meant->y &&
                     o.z + first.z == meant->z);
-        abut_mesh_destroy(mesh);
         assert_refused("frame 5", abut_frames_read(frames, FRAMES, r.aims[0], NULL));
-        assert_refused("mesh 2", abut_frames_mesh_at(frames, 0, 2, &mesh));
+        assert_refused("mesh 2", abut_frames_mesh_at(frames, 0, 2, &none));
         if (!aims)
             assert_refused("without aims", abut_frames_read(frames, 0, r.aims[0], r.aims[1]));
-        free_recording(&r);
     }
 }
 
 TEST(refusals) {
-    recording r;
+    AUTO_RECORDING r;
     abut_frames_writer *writer = NULL;
     abut_frames_options options = abut_frames_options_default();
     const char *path = test_path("none.abutm");
@@ -157,7 +156,6 @@ TEST(refusals) {
     abut_frames_close(NULL);
     abut_frames_writer_discard(NULL);
     assert_int_equal(0, get_frames_info(NULL).frame_count);
-    free_recording(&r);
 }
 
 /* Opens and reads everything. */
@@ -177,7 +175,7 @@ static abut_status read_everything(const unsigned char *data, size_t bytes) {
 }
 
 TEST(every_change_is_noticed) {
-    recording r;
+    AUTO_RECORDING r;
     size_t bytes;
     const char *path = test_path("whole.abutm");
     make_recording(NULL, true, &r);
@@ -206,12 +204,11 @@ TEST(every_change_is_noticed) {
         file[first + frame + i] = kept;
     }
     assert_fails(ABUT_ERROR_FORMAT, "frame 0", read_everything(file, bytes));
-    free_recording(&r);
 }
 
 /* What a forger can say whose checksums are right. */
 TEST(forged) {
-    recording r;
+    AUTO_RECORDING r;
     size_t bytes;
     const char *path = test_path("forged.abutm");
     make_recording(NULL, true, &r);
@@ -251,20 +248,20 @@ TEST(forged) {
     memcpy(file + sizeof head, table, sizeof table);
     memcpy(file + sizeof head + sizeof table, &sum, sizeof sum);
     assert_fails(ABUT_ERROR_FORMAT, "vert", read_everything(file, bytes));
-    free_recording(&r);
 }
 
 static abut_status write_and_read(abut_context *context, void *data) {
     const char *path = data;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
-    abut_mesh *meshes[2] = {NULL, NULL}, *made = NULL;
+    AUTO(mesh) one = NULL, *two = NULL, *made = NULL;
     abut_frames_writer *writer = NULL;
-    abut_frames *frames = NULL;
+    AUTO(frames) frames = NULL;
     abut_vec3 positions[8] = {{0, 0, 0}};
     shape.segments = shape.rings = 1;
-    abut_status status = abut_shape_create(context, &shape, &meshes[0]);
-    status = status ? status : abut_shape_create(context, &shape, &meshes[1]);
-    status = status ? status : abut_frames_writer_create(meshes, 2, path, NULL, &writer);
+    abut_status status = abut_shape_create(context, &shape, &one);
+    status = status ? status : abut_shape_create(context, &shape, &two);
+    if (!status)
+        status = abut_frames_writer_create((abut_mesh *[2]){one, two}, 2, path, NULL, &writer);
     status = status ? status : abut_frames_writer_add(writer, positions, NULL);
     if (!status) {
         status = abut_frames_writer_finish(writer);
@@ -273,11 +270,7 @@ static abut_status write_and_read(abut_context *context, void *data) {
     status = status ? status : abut_frames_open(context, path, &frames);
     status = status ? status : abut_frames_read(frames, 0, positions, NULL);
     status = status ? status : abut_frames_mesh_at(frames, 0, 0, &made);
-    abut_mesh_destroy(made);
-    abut_frames_close(frames);
     abut_frames_writer_discard(writer);
-    abut_mesh_destroy(meshes[0]);
-    abut_mesh_destroy(meshes[1]);
     return status;
 }
 

@@ -7,8 +7,7 @@ static const double positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 static const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
 
 static abut_mesh_input good(void) {
-    abut_mesh_input input = abut_mesh_input_doubles(positions, 4, indices, 2);
-    return input;
+    return abut_mesh_input_doubles(positions, 4, indices, 2);
 }
 
 TEST(copies_what_it_gets) {

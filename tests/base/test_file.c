@@ -290,7 +290,7 @@ TEST(a_full_disk_keeps_the_old_file) {
     }
     assert_ok(write_much(path));
     size_t bytes;
-    AUTO_FREE char *data = test_read_file(path, &bytes);
+    free(test_read_file(path, &bytes));
     assert_int_equal(240003, bytes);
 }
 

@@ -352,6 +352,7 @@ TEST(weights_are_kept_and_told) {
 /* Makes the arm anew, spoils it by `statement`, and expects a sentence with `part`. */
 #define REFUSED(part, statement)                                            \
     do {                                                                    \
+        AUTO_ARM a;                                                         \
         abut_character *none = NULL;                                        \
         make_arm(NULL, &a);                                                 \
         statement;                                                          \
@@ -360,7 +361,6 @@ TEST(weights_are_kept_and_told) {
     } while (0)
 
 TEST(refusals) {
-    AUTO_ARM a;
     abut_character_matrix binds[2] = {{{{1, 0, 0, 0}}}, {{{(double)NAN}}}};
     REFUSED("no bones", a.input.bone_count = 0);
     REFUSED("cycle", a.bones[0].parent = 1);
@@ -391,8 +391,9 @@ TEST(refusals) {
     abut_character_matrix bones[2];
     abut_vec3 positions[VERTICES];
     abut_mesh *mesh = NULL;
+    AUTO_ARM a;
     make_arm(NULL, &a);
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     abut_character_pose_options options = abut_character_pose_options_default();
     options.clip = 1;
     assert_refused("no clip 1", abut_character_pose(character, &options, bones));
@@ -414,7 +415,6 @@ TEST(refusals) {
     assert_null(mesh);
     assert_refused("bones is null", abut_character_pose(character, NULL, NULL));
     assert_refused("character is null", abut_character_get_report(NULL, NULL));
-    abut_character_destroy(character);
     abut_character_destroy(NULL);
     assert_null(abut_character_rest_mesh(NULL));
     assert_int_equal(0, get_character_info(NULL).bone_count);

@@ -181,7 +181,7 @@ TEST(any_allocation_may_fail) {
         snprintf(path, sizeof path, "%s", test_path(names[i]));
         assert_true(test_every_allocation(write_once, path) >= 5);
         size_t bytes;
-        AUTO_FREE char *data = test_read_file(path, &bytes);
+        free(test_read_file(path, &bytes));
         assert_true(bytes > 50);
     }
 }

@@ -88,7 +88,7 @@ TEST(bad_sizes) {
         check_refused(status, part, &shape);                           \
     } while (0)
 #define INVALID ABUT_ERROR_ARGUMENT
-#define LARGE ABUT_ERROR_LIMIT
+#define BEYOND ABUT_ERROR_LIMIT
 
 TEST(bad_proportions) {
     for (int kind = ABUT_SHAPE_TORUS; kind <= ABUT_SHAPE_TUBE; kind += 4)
@@ -106,12 +106,12 @@ TEST(bad_proportions) {
 
 TEST(bad_counts) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
-        BAD(kind, LARGE, "triangles", shape.segments = 4000000000u);
-        BAD(kind, LARGE, "triangles", shape.segments = shape.rings = UINT32_MAX);
+        BAD(kind, BEYOND, "triangles", shape.segments = 4000000000u);
+        BAD(kind, BEYOND, "triangles", shape.segments = shape.rings = UINT32_MAX);
         if (abut_shape_default((abut_shape_kind)kind).rings)
-            BAD(kind, LARGE, "triangles", shape.rings = 4000000000u);
+            BAD(kind, BEYOND, "triangles", shape.rings = 4000000000u);
     }
-    BAD(ABUT_SHAPE_LETTER_E, LARGE, "triangles", shape.extent.z = 1e30);
+    BAD(ABUT_SHAPE_LETTER_E, BEYOND, "triangles", shape.extent.z = 1e30);
     BAD(ABUT_SHAPE_UVSPHERE, INVALID, "segments", shape.segments = 2);
     BAD(ABUT_SHAPE_UVSPHERE, INVALID, "rings", shape.segments = 3; shape.rings = 1);
     BAD(ABUT_SHAPE_TORUS, INVALID, "rings", shape.rings = 2);

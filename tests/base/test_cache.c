@@ -216,10 +216,9 @@ TEST(folder_of_others) {
     assert_int_equal(0, chmod(folder, 0700));
     assert_true(cached());
     size_t bytes;
-    char *now = test_read_file(path, &bytes);
+    AUTO_FREE char *now = test_read_file(path, &bytes);
     assert_int_equal(file_bytes, bytes);
     assert_memory_equal(file, now, file_bytes); /* nothing was written meanwhile */
-    free(now);
 }
 
 TEST(empty_program) {

@@ -94,11 +94,10 @@ TEST_THREADS(every_item_runs_once) {
     static unsigned char seen[COUNT];
     for (uint32_t threads = 0; threads <= 4; threads++) {
         memset(seen, 0, sizeof seen);
-        abut_context *context = threads ? test_context(NULL, threads) : NULL;
+        AUTO(context) context = threads ? test_context(NULL, threads) : NULL;
         abuti_parallel_for(abuti_context_of(context), COUNT, 1000, mark, seen);
         for (size_t i = 0; i < COUNT; i++)
             assert_int_equal(1, seen[i]);
-        abut_context_destroy(context);
     }
     abuti_parallel_for(abuti_context_of(NULL), 0, 10, mark, NULL);
 }
@@ -107,14 +106,13 @@ TEST(absurd_thread_counts_work) {
     static unsigned char seen[COUNT];
     abut_context_options options = abut_context_options_default();
     options.thread_count = UINT32_MAX;
-    abut_context *context;
+    AUTO(context) context = NULL;
     assert_ok(abut_context_create(&options, &context));
     assert_in_range(abuti_context_threads(context), 1, 4096);
     memset(seen, 0, sizeof seen);
     abuti_parallel_for(context, COUNT, 1000, mark, seen);
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(1, seen[i]);
-    abut_context_destroy(context);
 }
 
 /* As Python's multiprocessing does it: threads have been at work, and then a child forks, and
@@ -143,7 +141,7 @@ TEST_THREADS(a_child_process_works) {
 TEST_THREADS(code_on_top_uses_the_context) {
     static unsigned char seen[COUNT];
     test_memory memory = {.fail_at = 0};
-    abut_context *context = test_context(&memory, 3);
+    AUTO(context) context = test_context(&memory, 3);
     void *some = abut_context_allocate(context, 10, 8);
     assert_non_null(some);
     assert_int_equal(0, (uintptr_t)some % 64);
@@ -161,20 +159,17 @@ TEST_THREADS(code_on_top_uses_the_context) {
     abut_context_parallel_for(context, 5, 1, NULL, NULL);
     assert_fails(ABUT_ERROR_LIMIT, "100% of it", abut_set_error(ABUT_ERROR_LIMIT, "100% of it"));
     assert_fails(ABUT_ERROR_FILE, "no reason", abut_set_error(ABUT_ERROR_FILE, NULL));
-    abut_context_destroy(context);
 }
 
 static bool stop(void *user, const char *stage, double fraction) {
-    (void)stage;
     *(double *)user = fraction;
     return fraction < 0.5;
 }
 
 TEST(progress_can_cancel) {
     double seen = 0;
-    abut_context *context = test_watched(stop, &seen);
+    AUTO(context) context = test_watched(stop, &seen);
     assert_ok(abuti_progress(context, "counting", 0.25));
     assert_true(seen == 0.25);
     assert_fails(ABUT_ERROR_CANCELLED, "counting", abuti_progress(context, "counting", 0.75));
-    abut_context_destroy(context);
 }

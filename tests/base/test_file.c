@@ -19,7 +19,7 @@ static abut_context *context;
 
 TEST(a_source_shows_every_byte_once) {
     enum { BYTES = 1000003 };
-    unsigned char *data = malloc(BYTES);
+    AUTO_FREE unsigned char *data = malloc(BYTES);
     test_random random = {1};
     for (size_t i = 0; i < BYTES; i++)
         data[i] = (unsigned char)test_random_bits(&random);
@@ -56,7 +56,6 @@ TEST(a_source_shows_every_byte_once) {
         assert_false(source.failed);
         abuti_source_close(&source);
     }
-    free(data);
 }
 
 TEST(a_source_that_cannot_be) {
@@ -95,19 +94,10 @@ static abut_status open_once(abut_context *counted, void *path) {
 
 /* ---- out ---- */
 
-static size_t load(const char *path, char *data, size_t most) {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return SIZE_MAX;
-    size_t bytes = fread(data, 1, most, file);
-    fclose(file);
-    return bytes;
-}
-
 static void assert_holds(const char *path, const char *text) {
-    char data[100];
-    assert_int_equal(strlen(text), load(path, data, sizeof data));
-    assert_memory_equal(text, data, strlen(text));
+    AUTO_FREE char *data = test_read_file(path, NULL);
+    assert_non_null(data);
+    assert_string_equal(text, data);
 }
 
 /* How many entries the test's folder has: nothing may be left beside the files we made. */
@@ -299,9 +289,9 @@ TEST(a_full_disk_keeps_the_old_file) {
         assert_int_equal(before, count_entries(test_folder()));
     }
     assert_ok(write_much(path));
-    char *data = malloc(300000);
-    assert_int_equal(240003, load(path, data, 300000));
-    free(data);
+    size_t bytes;
+    free(test_read_file(path, &bytes));
+    assert_int_equal(240003, bytes);
 }
 
 TEST(devices_are_written_directly) {
@@ -387,7 +377,6 @@ TEST(a_file_is_written_at_once) {
 
 static bool count_down(void *user, const char *stage, double fraction) {
     int *left = user;
-    (void)fraction;
     assert_string_equal("reading", stage);
     return --*left > 0;
 }
@@ -400,7 +389,7 @@ TEST(an_endless_source_can_be_cancelled) {
     abut_context_options options = abut_context_options_default();
     options.progress = count_down;
     options.progress_user = &left;
-    abut_context *counted;
+    AUTO(context) counted = NULL;
     abuti_source source;
     assert_ok(abut_context_create(&options, &counted));
     assert_ok(abuti_source_open(&source, counted, "/dev/zero"));
@@ -412,7 +401,6 @@ TEST(an_endless_source_can_be_cancelled) {
     assert_fails(ABUT_ERROR_CANCELLED, "reading: cancelled",
                  abuti_source_outcome(&source, ABUT_ERROR_FORMAT));
     abuti_source_close(&source);
-    abut_context_destroy(counted);
 }
 
 static abut_status sink_once(abut_context *counted, void *path) {

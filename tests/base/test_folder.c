@@ -14,7 +14,6 @@ static uint32_t warnings;
 static char warning[2048];
 
 static void take_log(void *user, abut_log_level level, const char *message) {
-    (void)user;
     warnings += level == ABUT_LOG_WARNING;
     snprintf(warning, sizeof warning, "%s", message);
 }

@@ -73,7 +73,6 @@ TEST_THREADS(a_task_works_alone) {
 
 static void meet(void *data, uint32_t index) {
     atomic_uint *here = data;
-    (void)index;
     atomic_fetch_add(here, 1);
     for (double end = abuti_seconds() + 2; atomic_load(here) < 3 && abuti_seconds() < end;)
         ;
@@ -96,7 +95,6 @@ TEST_THREADS(helpers_do_help) {
 /* Does all that is left to do, a millisecond each. */
 static void drain(void *data, uint32_t index) {
     tally *t = data;
-    (void)index;
     while (atomic_fetch_add(&t->seen[0], 1) < 200) {
         struct timespec work = {.tv_nsec = 1000000};
         nanosleep(&work, NULL);

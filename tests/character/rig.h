@@ -86,7 +86,8 @@ static inline rig *rig_make(uint64_t seed, uint32_t segments, bool morphs, doubl
     return r;
 }
 
-static inline void rig_free(rig *r) {
+static inline void rig_end(rig **it) {
+    rig *r = *it;
     abut_mesh_destroy(r->mesh);
     free(r->weight_bones);
     free(r->weights);
@@ -95,6 +96,11 @@ static inline void rig_free(rig *r) {
         free(r->shifts[k]);
     }
     free(r);
+}
+#define AUTO_RIG __attribute__((cleanup(rig_end))) rig
+
+static inline void test_end_character_skinner(abut_character_skinner **it) {
+    abut_character_skinner_destroy(*it);
 }
 
 /* Rotations by any angle, and shifts; `sheared` ones are any affine maps. */

@@ -24,6 +24,11 @@ typedef struct arm {
     abut_character_input input;
 } arm;
 
+static void end_arm(arm *a) {
+    abut_mesh_destroy(a->input.mesh);
+}
+#define AUTO_ARM __attribute__((cleanup(end_arm))) arm
+
 /* Where section `i` is along x: 0, 0.5, 1, 1.5, 2. */
 static double along(int i) {
     return 0.5 * i;
@@ -113,10 +118,10 @@ static abut_vec3 turned(const double *p, double angle) {
 }
 
 TEST(bent_arm) {
-    arm a;
+    AUTO_ARM a;
     abut_vec3 linear[VERTICES], dual[VERTICES];
     make_arm(NULL, &a);
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     pose_at(character, 1, true, ABUT_CHARACTER_SKINNING_LINEAR, linear);
     pose_at(character, 1, true, ABUT_CHARACTER_SKINNING_DUAL, dual);
     for (int v = 0; v < VERTICES; v++) {
@@ -128,12 +133,10 @@ TEST(bent_arm) {
         /* dual quaternions turn by half the angle, and so keep the distance from the elbow */
         near_vector(section < 2 ? still : section > 2 ? end : turned(p, PI / 4), dual[v], 1e-15);
     }
-    abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(rest_pose_is_the_mesh) {
-    arm a;
+    AUTO_ARM a;
     abut_vec3 found[VERTICES];
     make_arm(NULL, &a);
     a.bones[0].rotation = (abut_quat){0.1, -0.7, 0.3, 0.4}; /* any length */
@@ -141,7 +144,7 @@ TEST(rest_pose_is_the_mesh) {
     a.bones[1].has_matrix = true;                           /* sheared */
     a.bones[1].matrix = (abut_character_matrix){{{1, 0.5, 0, 1}, {0, 1, 0.25, 2}, {0.1, 0, 1, 3}}};
     a.input.clip_count = 0;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     abut_character_matrix bones[2];
     assert_ok(abut_character_pose(character, NULL, bones));
     for (int how = 0; how <= ABUT_CHARACTER_SKINNING_DUAL; how++) {
@@ -156,8 +159,6 @@ TEST(rest_pose_is_the_mesh) {
                         VERTICES * sizeof(abut_vec3));
     assert_memory_equal(abut_mesh_indices(mesh), a.indices, sizeof a.indices);
     abut_mesh_destroy(mesh);
-    abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 /* Vertices of one bone go where its matrix takes them, whatever it is like: also a flat one. */
@@ -169,12 +170,12 @@ TEST(any_matrix) {
                                                      {{{1, 1, 0, 1}, {1, 1, 0, 2}, {0, 0, 0, 3}}},
                                                      {{{0, 0, 0, 7}, {0, 0, 0, 8}, {0, 0, 0, 9}}}};
     static const abut_character_matrix none = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
-    arm a;
+    AUTO_ARM a;
     abut_vec3 found[VERTICES];
     make_arm(NULL, &a);
     const abut_character_matrix binds[2] = {none, none};
     a.input.binds = binds;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
         const abut_character_matrix bones[2] = {matrices[i], matrices[i]};
         for (int how = 0; how <= ABUT_CHARACTER_SKINNING_DUAL; how++) {
@@ -189,8 +190,6 @@ TEST(any_matrix) {
             }
         }
     }
-    abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 /* The rotation of the forearm about z. */
@@ -204,9 +203,9 @@ static double bend_of(const abut_character *character, double time, bool clamp) 
 }
 
 TEST(times) {
-    arm a;
+    AUTO_ARM a;
     make_arm(NULL, &a);
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     const double times[][3] = {/* time, repeated, clamped: parts of the bend */
                                {0, 0, 0},     {0.25, 0.25, 0.25}, {0.75, 0.75, 0.75}, {1, 0, 1},
                                {2.5, 0.5, 1}, {-0.25, 0.75, 0},   {1e6 + 0.5, 0.5, 1}};
@@ -225,23 +224,20 @@ TEST(times) {
     near_number(PI / 2, bend_of(character, 1, false), 1e-15);
     near_number(PI / 2, bend_of(character, 2.9, false), 1e-15);
     near_number(0, bend_of(character, 3.5, false), 1e-15);
-    abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(the_short_way) {
-    arm a;
+    AUTO_ARM a;
     make_arm(NULL, &a);
     for (int i = 0; i < 4; i++)
         a.values[1][i] *= -7; /* the same rotation from the other side, of another length */
     abut_character *character = create(&a);
     near_number(PI / 8, bend_of(character, 0.25, true), 1e-12);
     abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(cubic_spline) {
-    arm a;
+    AUTO_ARM a;
     /* in-tangent, value, out-tangent of two keys that are 2 s apart */
     const double values[2][3][3] = {{{9, 9, 9}, {1, 0, 0}, {0.5, 2, -1}},
                                     {{-1, 0.25, 3}, {2, 4, -1}, {9, 9, 9}}};
@@ -251,7 +247,7 @@ TEST(cubic_spline) {
     a.channel.interpolation = ABUT_CHARACTER_INTERPOLATION_CUBIC;
     a.channel.times = times;
     a.channel.values = values[0][0];
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     assert_true(get_character_clip(character, 0).duration == 3);
     for (int i = 0; i <= 12; i++) {
         double time = 0.25 * i, t = time < 1 ? 0 : (time - 1) / 2, d = 2;
@@ -268,12 +264,10 @@ TEST(cubic_spline) {
             near_number(p, bones[1].m[k][3], 1e-12);
         }
     }
-    abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(blending) {
-    arm a;
+    AUTO_ARM a;
     make_arm(NULL, &a);
     const double still[2][3] = {{3, 0, 0}, {3, 0, 0}}, large[2][3] = {{3, 3, 3}, {3, 3, 3}};
     abut_character_channel channels[2] = {a.channel, a.channel};
@@ -284,7 +278,7 @@ TEST(blending) {
     abut_character_clip clips[2] = {a.clip, {NULL, 0, 2, channels}};
     a.input.clips = clips;
     a.input.clip_count = 2;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     assert_string_equal("clip-1", get_character_clip(character, 1).name);
     abut_character_pose_options options = abut_character_pose_options_default();
     abut_character_matrix bones[2];
@@ -302,12 +296,10 @@ TEST(blending) {
     options.other = ABUT_NONE; /* the rest pose */
     assert_ok(abut_character_pose(character, &options, bones));
     near_number(1, bones[1].m[0][0], 1e-15);
-    abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(weights_are_kept_and_told) {
-    arm a;
+    AUTO_ARM a;
     uint32_t many_bones[VERTICES][12], bones[ABUT_CHARACTER_WEIGHT_COUNT];
     double many[VERTICES][12], weights[ABUT_CHARACTER_WEIGHT_COUNT];
     abut_character_report report = abut_character_report_default();
@@ -330,7 +322,7 @@ TEST(weights_are_kept_and_told) {
     a.input.weight_bones = many_bones[0];
     a.input.weights = many[0];
     a.input.clip_count = 0;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     assert_ok(abut_character_get_report(character, &report));
     const uint32_t meant[][2] = {{ABUT_CHARACTER_PROBLEM_UNWEIGHTED_VERTEX, 5},
                                  {ABUT_CHARACTER_PROBLEM_SUM_VERTEX, 3},
@@ -355,23 +347,20 @@ TEST(weights_are_kept_and_told) {
     assert_string_equal("bone-0", get_character_bone(character, 0).name);
     assert_null(get_character_bone(character, 4).name);
     assert_null(get_character_clip(character, 0).name);
-    abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 /* Makes the arm anew, spoils it by `statement`, and expects a sentence with `part`. */
 #define REFUSED(part, statement)                                            \
     do {                                                                    \
+        AUTO_ARM a;                                                         \
         abut_character *none = NULL;                                        \
         make_arm(NULL, &a);                                                 \
         statement;                                                          \
         assert_refused(part, abut_character_create(NULL, &a.input, &none)); \
         assert_null(none);                                                  \
-        abut_mesh_destroy(a.input.mesh);                                    \
     } while (0)
 
 TEST(refusals) {
-    arm a;
     abut_character_matrix binds[2] = {{{{1, 0, 0, 0}}}, {{{(double)NAN}}}};
     REFUSED("no bones", a.input.bone_count = 0);
     REFUSED("cycle", a.bones[0].parent = 1);
@@ -402,8 +391,9 @@ TEST(refusals) {
     abut_character_matrix bones[2];
     abut_vec3 positions[VERTICES];
     abut_mesh *mesh = NULL;
+    AUTO_ARM a;
     make_arm(NULL, &a);
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     abut_character_pose_options options = abut_character_pose_options_default();
     options.clip = 1;
     assert_refused("no clip 1", abut_character_pose(character, &options, bones));
@@ -425,45 +415,38 @@ TEST(refusals) {
     assert_null(mesh);
     assert_refused("bones is null", abut_character_pose(character, NULL, NULL));
     assert_refused("character is null", abut_character_get_report(NULL, NULL));
-    abut_character_destroy(character);
     abut_character_destroy(NULL);
     assert_null(abut_character_rest_mesh(NULL));
     assert_int_equal(0, get_character_info(NULL).bone_count);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 TEST(empty_clip) {
-    arm a;
+    AUTO_ARM a;
     abut_character_report report = abut_character_report_default();
     make_arm(NULL, &a);
     a.clip.channel_count = 0;
-    abut_character *character = create(&a);
+    AUTO(character) character = create(&a);
     assert_ok(abut_character_get_report(character, &report));
     assert_int_equal(1, report.problems[ABUT_CHARACTER_PROBLEM_EMPTY_CLIP].count);
     near_number(0, bend_of(character, 5, false), 1e-15);
-    abut_character_destroy(character);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 static abut_status all_of_it(abut_context *context, void *data) {
     arm *a = data;
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     abut_character_matrix bones[2];
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_status status = abut_character_create(context, &a->input, &character);
     status = status ? status : abut_character_pose(character, NULL, bones);
     if (!status)
         status = abut_character_mesh(character, bones, ABUT_CHARACTER_SKINNING_DUAL, &mesh);
-    abut_mesh_destroy(mesh);
-    abut_character_destroy(character);
     return status;
 }
 
 TEST(every_allocation_may_fail) {
-    arm a;
+    AUTO_ARM a;
     make_arm(NULL, &a);
     assert_true(test_every_allocation(all_of_it, &a) > 15);
-    abut_mesh_destroy(a.input.mesh);
 }
 
 /* A sphere bound to two bones at random, large enough for several chunks. */
@@ -475,14 +458,14 @@ TEST_THREADS(threads_give_the_same_bits) {
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
         test_memory memory = {0};
         test_random random = {5};
-        arm a;
+        AUTO_ARM a;
         abut_context *context = test_context(&memory, threads);
-        abut_mesh *mesh = NULL;
+        abut_mesh *mesh = NULL; /* that of the arm, which ends it */
         abut_character *character = NULL;
         assert_ok(abut_shape_create(NULL, &shape, &mesh));
         uint32_t count = abut_mesh_vertex_count(mesh);
-        uint32_t *bones = malloc(2 * count * sizeof *bones);
-        double *weights = malloc(2 * count * sizeof *weights);
+        AUTO_FREE uint32_t *bones = malloc(2 * count * sizeof *bones);
+        AUTO_FREE double *weights = malloc(2 * count * sizeof *weights);
         for (uint32_t i = 0; i < 2 * count; i++) {
             bones[i] = i & 1;
             weights[i] = test_random_real(&random, 0.01, 1);
@@ -503,9 +486,6 @@ TEST_THREADS(threads_give_the_same_bits) {
         abut_character_destroy(character);
         abut_context_destroy(context);
         assert_int_equal(0, memory.live_count);
-        abut_mesh_destroy(mesh);
-        free(bones);
-        free(weights);
     }
     for (int i = 0; i < 4; i++)
         free(made[i / 2][i % 2]);

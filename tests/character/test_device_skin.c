@@ -5,13 +5,11 @@
 static abut_device *device;
 
 static int set_up(void **state) {
-    (void)state;
     device = test_device(NULL);
     return 0;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     abut_device_destroy(device);
     return 0;
 }
@@ -27,17 +25,18 @@ static abut_character_skinner *skinner_of(abut_character *character, int how, ab
 
 TEST(same_bits) {
     for (int round = 0; round < 4; round++) {
-        rig *r = rig_make((uint64_t)round + 1, 16 + 5 * (uint32_t)round, round & 1, 10.0 * round);
+        AUTO_RIG *r =
+            rig_make((uint64_t)round + 1, 16 + 5 * (uint32_t)round, round & 1, 10.0 * round);
         test_random random = {9};
-        abut_character *character = NULL;
-        abut_buffer *buffer = NULL;
+        AUTO(character) character = NULL;
+        AUTO(buffer) buffer = NULL;
         size_t bytes = r->vertices * sizeof(abut_vec3);
-        abut_vec3 *here = malloc(bytes), *there = malloc(bytes);
+        AUTO_FREE abut_vec3 *here = malloc(bytes), *there = malloc(bytes);
         assert_ok(abut_character_create(NULL, &r->input, &character));
         assert_ok(abut_buffer_create(device, bytes + 40, &buffer));
         for (int how = 0; how < 2; how++) {
-            abut_character_skinner *cpu = skinner_of(character, how, NULL),
-                                   *on = skinner_of(character, how, device);
+            AUTO(character_skinner)
+            cpu = skinner_of(character, how, NULL), *on = skinner_of(character, how, device);
             for (int frame = 0; frame < 3; frame++) {
                 abut_character_matrix bones[RIG_BONES];
                 const double weights[RIG_MORPHS] = {test_random_real(&random, -1, 2), 0.5, 1};
@@ -52,26 +51,19 @@ TEST(same_bits) {
                 assert_ok(abut_buffer_read(buffer, 0, there, bytes));
                 assert_memory_equal(here, there, bytes);
             }
-            abut_character_skinner_destroy(cpu);
-            abut_character_skinner_destroy(on);
         }
-        abut_buffer_destroy(buffer);
-        abut_character_destroy(character);
-        free(here);
-        free(there);
-        rig_free(r);
     }
 }
 
 TEST(refusals) {
-    rig *r = rig_make(2, 8, false, 0);
-    abut_character *character = NULL;
+    AUTO_RIG *r = rig_make(2, 8, false, 0);
+    AUTO(character) character = NULL;
     abut_character_matrix bones[RIG_BONES];
-    abut_buffer *buffer = NULL;
+    AUTO(buffer) buffer = NULL;
     assert_ok(abut_character_create(NULL, &r->input, &character));
     assert_ok(abut_character_pose(character, NULL, bones));
-    abut_character_skinner *cpu = skinner_of(character, 0, NULL),
-                           *on = skinner_of(character, 0, device);
+    AUTO(character_skinner)
+    cpu = skinner_of(character, 0, NULL), *on = skinner_of(character, 0, device);
     assert_ok(abut_buffer_create(device, r->vertices * sizeof(abut_vec3) - 1, &buffer));
     assert_fails(ABUT_ERROR_BUFFER, "positions",
                  abut_character_skinner_run(on, bones, NULL, abut_array_buffer(buffer)));
@@ -82,24 +74,19 @@ TEST(refusals) {
     assert_refused("matrix of bone 3",
                    abut_character_skinner_run(on, bones, NULL, abut_array_host(&first)));
     assert_true(first.x == 42);
-    abut_character_skinner_destroy(cpu);
-    abut_character_skinner_destroy(on);
-    abut_buffer_destroy(buffer);
-    abut_character_destroy(character);
-    rig_free(r);
 }
 
 /* Positions go from skinning to a sweep without coming back. */
 TEST(sweeps_take_the_buffer) {
-    rig *r = rig_make(3, 12, false, 0);
+    AUTO_RIG *r = rig_make(3, 12, false, 0);
     test_random random = {4};
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     abut_buffer *buffers[2] = {NULL, NULL};
     abut_sweep *motions[2] = {NULL, NULL};
     abut_vec3 *positions[2];
     size_t bytes = r->vertices * sizeof(abut_vec3);
     assert_ok(abut_character_create(NULL, &r->input, &character));
-    abut_character_skinner *on = skinner_of(character, 1, device);
+    AUTO(character_skinner) on = skinner_of(character, 1, device);
     abut_mesh *rest = abut_character_rest_mesh(character);
     for (int i = 0; i < 2; i++) {
         abut_character_matrix bones[RIG_BONES];
@@ -130,19 +117,16 @@ TEST(sweeps_take_the_buffer) {
     assert_int_equal(1, counts[0]);
     assert_int_equal(1, counts[1]);
     assert_true(found[0].time == found[1].time && found[0].kind == found[1].kind);
-    abut_character_skinner_destroy(on);
-    abut_character_destroy(character);
-    rig_free(r);
 }
 
 static abut_status all_of_it(abut_context *context, void *data) {
     rig *r = data;
-    abut_character *character = NULL;
-    abut_character_skinner *skinner = NULL;
+    AUTO(character) character = NULL;
+    AUTO(character_skinner) skinner = NULL;
     abut_character_matrix bones[RIG_BONES];
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_device *own = NULL;
-    abut_buffer *buffer = NULL;
+    AUTO(buffer) buffer = NULL;
     abut_character_skinner_options options = abut_character_skinner_options_default();
     abut_status status = abut_character_create(context, &r->input, &character);
     status = status ? status : abut_character_pose(character, NULL, bones);
@@ -151,24 +135,17 @@ static abut_status all_of_it(abut_context *context, void *data) {
     status = status ? status : abut_buffer_create(own, r->vertices * sizeof(abut_vec3), &buffer);
     if (!status)
         status = abut_character_skinner_run(skinner, bones, NULL, abut_array_buffer(buffer));
-    status = status ? status : abut_character_skinner_mesh(skinner, bones, NULL, &mesh);
-    abut_mesh_destroy(mesh);
-    abut_buffer_destroy(buffer);
-    abut_character_skinner_destroy(skinner);
-    abut_character_destroy(character);
-    return status;
+    return status ? status : abut_character_skinner_mesh(skinner, bones, NULL, &mesh);
 }
 
 TEST(every_call_may_fail) {
-    rig *r = rig_make(5, 8, true, 0);
+    AUTO_RIG *r = rig_make(5, 8, true, 0);
     test_every_device_call(all_of_it, r, UINT64_MAX, 1);
-    rig_free(r);
 }
 
 TEST(every_allocation_may_fail) {
-    rig *r = rig_make(5, 8, true, 0);
+    AUTO_RIG *r = rig_make(5, 8, true, 0);
     assert_true(test_every_allocation(all_of_it, r) > 20);
-    rig_free(r);
 }
 
 int main(void) {

@@ -116,13 +116,12 @@ static void check_character(abut_character *character) {
 
 TEST(reads_text_and_binary) {
     bytes buffer = rigged_bytes(1), glb = pack(WHOLE_DOCUMENT, &buffer);
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     assert_ok(read_character(embed(WHOLE_DOCUMENT, &buffer), &character));
     check_character(character);
     abut_character_destroy(character);
     assert_ok(abut_character_read(NULL, test_file("a.glb", glb.data, glb.count), &character));
     check_character(character);
-    abut_character_destroy(character);
 }
 
 /* The mesh of a node without skin goes with the node; the rest pose is what a mesh reader sees. */
@@ -133,14 +132,12 @@ TEST(rigid_parts) {
                                    "\"children\":[1]},{\"mesh\":0,\"matrix\":[1,0,0,0,1,1,0,0,0,0,"
                                    "1,0,5,0,0,1]}]",
                              &buffer);
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     assert_ok(read_character(text, &character));
-    abut_mesh *mesh = read_text(text);
+    AUTO(mesh) mesh = read_text(text);
     check_equal(mesh, abut_character_rest_mesh(character));
     assert_true(abut_mesh_up(abut_character_rest_mesh(character)).y == 1);
     assert_true(get_character_bone(character, 1).has_matrix);
-    abut_mesh_destroy(mesh);
-    abut_character_destroy(character);
 }
 
 /* Two skins that bind one node by different matrices: the rest pose shows whether both were kept.
@@ -153,14 +150,12 @@ TEST(nodes_bound_twice) {
                     "\"scenes\":[{\"nodes\":[0,2,3]}],\"nodes\":[{\"children\":[1]},{},"
                     "{\"mesh\":0,\"skin\":0},{\"mesh\":0,\"skin\":1}]",
               &buffer);
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     assert_ok(read_character(text, &character));
-    abut_mesh *mesh = read_text(text);
+    AUTO(mesh) mesh = read_text(text);
     check_equal(mesh, abut_character_rest_mesh(character));
     assert_int_equal(6, get_character_info(character).bone_count);
     assert_int_equal(8, get_character_info(character).vertex_count);
-    abut_mesh_destroy(mesh);
-    abut_character_destroy(character);
 }
 
 #define TARGETS(list, rest)                                                        \
@@ -277,11 +272,8 @@ TEST(refusals) {
 
 static abut_status read_one(abut_context *context, void *data) {
     const bytes *glb = data;
-    abut_character *character = NULL;
-    abut_status status =
-        abut_character_read_memory(context, glb->data, glb->count, "a.glb", &character);
-    abut_character_destroy(character);
-    return status;
+    AUTO(character) character = NULL;
+    return abut_character_read_memory(context, glb->data, glb->count, "a.glb", &character);
 }
 
 TEST(every_allocation_may_fail) {

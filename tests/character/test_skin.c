@@ -79,14 +79,14 @@ static void near_to(abut_vec3 meant, abut_vec3 found, double tolerance) {
 }
 
 TEST(against_plain_formulas) {
-    rig *r = rig_make(1, 16, true, 0);
+    AUTO_RIG *r = rig_make(1, 16, true, 0);
     test_random random = {2};
-    abut_character *character = NULL;
-    abut_vec3 *found = malloc(r->vertices * sizeof *found);
+    AUTO(character) character = NULL;
+    AUTO_FREE abut_vec3 *found = malloc(r->vertices * sizeof *found);
     assert_ok(abut_character_create(NULL, &r->input, &character));
     for (int how = 0; how < 2; how++) {
         abut_character_skinner_options options = abut_character_skinner_options_default();
-        abut_character_skinner *skinner = NULL;
+        AUTO(character_skinner) skinner = NULL;
         options.skinning = (abut_character_skinning)how;
         assert_ok(abut_character_skinner_create(character, &options, &skinner));
         for (int round = 0; round < 4; round++) {
@@ -102,21 +102,17 @@ TEST(against_plain_formulas) {
                         how ? 1e-11 : 1e-13);
             }
         }
-        abut_character_skinner_destroy(skinner);
     }
-    free(found);
-    abut_character_destroy(character);
-    rig_free(r);
 }
 
 /* Without weights of its own a skinner takes those at rest, as the rest mesh and the functions
  * without a skinner do; and it keeps the character. */
 TEST(morphs_at_rest) {
-    rig *r = rig_make(3, 10, true, 100);
+    AUTO_RIG *r = rig_make(3, 10, true, 100);
     abut_character *character = NULL;
     abut_character_matrix bones[RIG_BONES];
-    abut_character_skinner *skinner = NULL;
-    abut_mesh *mesh = NULL, *other = NULL;
+    AUTO(character_skinner) skinner = NULL;
+    AUTO(mesh) mesh = NULL, *other = NULL;
     assert_ok(abut_character_create(NULL, &r->input, &character));
     assert_int_equal(RIG_MORPHS, get_character_info(character).morph_count);
     assert_string_equal("morph-2", get_character_morph(character, 2).name);
@@ -135,21 +131,17 @@ TEST(morphs_at_rest) {
     assert_ok(abut_character_skinner_mesh(skinner, bones, NULL, &mesh));
     assert_memory_equal(abut_mesh_local_positions(mesh), abut_mesh_local_positions(other),
                         r->vertices * sizeof(abut_vec3));
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(other);
-    abut_character_skinner_destroy(skinner);
-    rig_free(r);
 }
 
 TEST(morphs_of_clips) {
-    rig *r = rig_make(4, 8, true, 0);
+    AUTO_RIG *r = rig_make(4, 8, true, 0);
     const double times[3] = {0, 1, 3}, steps[3] = {1, 2, 5};
     const double spline[9] = {0, 1, 2, 1, 3, -1, 0, 0, 0}; /* in, value, out */
     const abut_character_channel channels[2] = {
         {0, ABUT_CHARACTER_TARGET_MORPH, ABUT_CHARACTER_INTERPOLATION_LINEAR, 3, times, steps},
         {2, ABUT_CHARACTER_TARGET_MORPH, ABUT_CHARACTER_INTERPOLATION_CUBIC, 3, times, spline}};
     const abut_character_clip clips[2] = {{"smile", 0, 2, channels}, {"still", 1, 0, NULL}};
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     abut_character_pose_options options = abut_character_pose_options_default();
     double found[RIG_MORPHS];
     r->input.clips = clips;
@@ -172,18 +164,15 @@ TEST(morphs_of_clips) {
     abut_character_matrix bones[RIG_BONES];
     options.clip = 0;
     assert_ok(abut_character_pose(character, &options, bones)); /* leaves morph targets alone */
-    abut_character_destroy(character);
-    rig_free(r);
 }
 
 #define REFUSED(part, change)                                                \
     do {                                                                     \
-        rig *r = rig_make(5, 8, true, 0);                                    \
+        AUTO_RIG *r = rig_make(5, 8, true, 0);                               \
         abut_character *none = NULL;                                         \
         change;                                                              \
         assert_refused(part, abut_character_create(NULL, &r->input, &none)); \
         assert_null(none);                                                   \
-        rig_free(r);                                                         \
     } while (0)
 
 TEST(refusals) {
@@ -196,13 +185,13 @@ TEST(refusals) {
             r->morphs[0].shift_count = r->vertices + 1);
     REFUSED("the weight of morph target 0", r->morphs[0].weight = 1e89; r->shifts[0][0].x = 1e80);
 
-    rig *r = rig_make(6, 8, true, 0);
-    abut_character *character = NULL;
-    abut_character_skinner *skinner = NULL;
+    AUTO_RIG *r = rig_make(6, 8, true, 0);
+    AUTO(character) character = NULL;
+    AUTO(character_skinner) skinner = NULL;
     abut_character_skinner_options options = abut_character_skinner_options_default();
     abut_character_matrix bones[RIG_BONES];
     double weights[RIG_MORPHS] = {0, (double)NAN, 0};
-    abut_vec3 *found = malloc(r->vertices * sizeof *found);
+    AUTO_FREE abut_vec3 *found = malloc(r->vertices * sizeof *found);
     abut_mesh *mesh = NULL;
     found[0].x = 42;
     assert_ok(abut_character_create(NULL, &r->input, &character));
@@ -226,21 +215,17 @@ TEST(refusals) {
     assert_true(found[0].x == 42);
     assert_null(mesh);
     abut_character_skinner_destroy(NULL);
-    abut_character_skinner_destroy(skinner);
-    abut_character_destroy(character);
-    free(found);
-    rig_free(r);
 }
 
 /* A target may name a vertex twice, or all of them by no list. */
 TEST(any_list_of_vertices) {
-    rig *r = rig_make(7, 8, false, 0);
+    AUTO_RIG *r = rig_make(7, 8, false, 0);
     const uint32_t twice[2] = {3, 3};
     const abut_vec3 shifts[4] = {{1, 0, 0}, {0, 2, 0}, {0, 0, 4}, {8, 0, 0}};
     const abut_character_morph morphs[3] = {{"twice", 1, 2, twice, shifts},
                                             {"first", 1, 4, NULL, shifts},
                                             {"none", 1, 0, NULL, NULL}};
-    abut_character *character = NULL;
+    AUTO(character) character = NULL;
     r->input.morphs = morphs;
     r->input.morph_count = 3;
     for (uint32_t i = 0; i < RIG_BONES; i++)
@@ -252,17 +237,15 @@ TEST(any_list_of_vertices) {
         abut_vec3 way = {v == 0 ? 1 : v == 3 ? 8 + 1 : 0, v == 1 || v == 3 ? 2 : 0, v == 2 ? 4 : 0};
         near_to((abut_vec3){p.x + way.x, p.y + way.y, p.z + way.z}, q, 1e-14);
     }
-    abut_character_destroy(character);
-    rig_free(r);
 }
 
 static abut_status all_of_it(abut_context *context, void *data) {
     rig *r = data;
-    abut_character *character = NULL;
-    abut_character_skinner *skinner = NULL;
+    AUTO(character) character = NULL;
+    AUTO(character_skinner) skinner = NULL;
     abut_character_matrix bones[RIG_BONES];
     double weights[RIG_MORPHS];
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_character_pose_options options = abut_character_pose_options_default();
     options.clip = options.other = ABUT_NONE;
     options.blend = 0.5;
@@ -270,29 +253,24 @@ static abut_status all_of_it(abut_context *context, void *data) {
     status = status ? status : abut_character_pose(character, &options, bones);
     status = status ? status : abut_character_pose_morphs(character, &options, weights);
     status = status ? status : abut_character_skinner_create(character, NULL, &skinner);
-    status = status ? status : abut_character_skinner_mesh(skinner, bones, weights, &mesh);
-    abut_mesh_destroy(mesh);
-    abut_character_skinner_destroy(skinner);
-    abut_character_destroy(character);
-    return status;
+    return status ? status : abut_character_skinner_mesh(skinner, bones, weights, &mesh);
 }
 
 TEST(every_allocation_may_fail) {
-    rig *r = rig_make(8, 8, true, 0);
+    AUTO_RIG *r = rig_make(8, 8, true, 0);
     assert_true(test_every_allocation(all_of_it, r) > 20);
-    rig_free(r);
 }
 
 /* A sphere whose every triangle has vertices of its own is closed again, and moves as before. */
 TEST(seams_are_closed) {
-    rig *r = rig_make(11, 12, true, 3);
+    AUTO_RIG *r = rig_make(11, 12, true, 3);
     const uint32_t *corner = abut_mesh_indices(r->mesh);
     const uint32_t triangles = abut_mesh_triangle_count(r->mesh), count = 3 * triangles;
     double(*positions)[3] = malloc(count * sizeof *positions);
     uint32_t *bones = malloc(RIG_WEIGHTS * count * sizeof *bones), moved = 0;
-    double *weights = malloc(RIG_WEIGHTS * count * sizeof *weights);
-    uint32_t *moves = malloc(count * sizeof *moves);
-    abut_vec3 *shifts = malloc(count * sizeof *shifts);
+    AUTO_FREE double *weights = malloc(RIG_WEIGHTS * count * sizeof *weights);
+    AUTO_FREE uint32_t *moves = malloc(count * sizeof *moves);
+    AUTO_FREE abut_vec3 *shifts = malloc(count * sizeof *shifts);
     for (uint32_t i = 0; i < count; i++) {
         abut_vec3 p = morphed(r, corner[i], (double[RIG_MORPHS]){0, 0, 0});
         const double at[3] = {p.x, p.y, p.z};
@@ -309,7 +287,7 @@ TEST(seams_are_closed) {
     }
     const abut_character_morph split_morph = {"one", 0.5, moved, moves, shifts};
     abut_character_input input = r->input;
-    abut_character *whole = NULL, *split = NULL, *welded = NULL;
+    AUTO(character) whole = NULL, *split = NULL, *welded = NULL;
     abut_character_report report = abut_character_report_default();
     abut_character_matrix pose[RIG_BONES];
     test_random random = {12};
@@ -353,29 +331,18 @@ TEST(seams_are_closed) {
     assert_true(get_character_info(welded).vertex_count >= apart && apart > r->vertices);
     assert_refused("welded is null", abut_character_weld(split, NULL));
     assert_refused("character is null", abut_character_weld(NULL, &welded));
-    abut_character_destroy(welded);
-    abut_character_destroy(split);
-    abut_character_destroy(whole);
     abut_mesh_destroy(input.mesh);
     free(positions);
     free(bones);
-    free(weights);
-    free(moves);
-    free(shifts);
-    rig_free(r);
 }
 
 static abut_status weld_it(abut_context *context, void *data) {
     rig *r = data;
-    abut_character *character = NULL, *welded = NULL, *part = NULL;
+    AUTO(character) character = NULL, *welded = NULL, *part = NULL;
     const uint32_t last = r->input.bone_count - 1;
     abut_status status = abut_character_create(context, &r->input, &character);
     status = status ? status : abut_character_weld(character, &welded);
-    status = status ? status : abut_character_remove_bones(character, &last, 1, &part);
-    abut_character_destroy(part);
-    abut_character_destroy(welded);
-    abut_character_destroy(character);
-    return status;
+    return status ? status : abut_character_remove_bones(character, &last, 1, &part);
 }
 
 static bool is_below(const abut_character *c, uint32_t bone, uint32_t above) {
@@ -399,7 +366,7 @@ TEST(parts_are_left_out) {
     abut_character_info left = get_character_info(part);
     assert_int_equal(info.bone_count, left.bone_count);
     assert_int_equal(info.clip_count, left.clip_count);
-    bool *used = calloc(info.vertex_count, sizeof *used);
+    AUTO_FREE bool *used = calloc(info.vertex_count, sizeof *used);
     const uint32_t *corner = abut_mesh_indices(abut_character_rest_mesh(whole));
     for (uint32_t t = 0; t < info.triangle_count; t++) {
         bool kept = true;
@@ -415,9 +382,9 @@ TEST(parts_are_left_out) {
     }
     assert_int_equal(triangles, left.triangle_count);
     assert_true(triangles > 0 && triangles < info.triangle_count);
-    abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
-    abut_vec3 *a = malloc(info.vertex_count * sizeof *a),
-              *b = malloc(left.vertex_count * sizeof *b);
+    AUTO_FREE abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
+    AUTO_FREE abut_vec3 *a = malloc(info.vertex_count * sizeof *a),
+                        *b = malloc(left.vertex_count * sizeof *b);
     pose.time = 0.4;
     assert_ok(abut_character_pose(part, &pose, bones));
     assert_ok(abut_character_skin(whole, bones, ABUT_CHARACTER_SKINNING_LINEAR, a));
@@ -435,16 +402,11 @@ TEST(parts_are_left_out) {
     assert_refused("reduced is null", abut_character_remove_bones(whole, &neck, 1, NULL));
     assert_refused("character is null", abut_character_remove_bones(NULL, &neck, 1, &none));
     assert_null(none);
-    free(used);
-    free(bones);
-    free(a);
-    free(b);
     abut_character_destroy(part);
     abut_character_destroy(whole);
 }
 
 TEST(every_allocation_of_welding_may_fail) {
-    rig *r = rig_make(8, 8, true, 0);
+    AUTO_RIG *r = rig_make(8, 8, true, 0);
     assert_true(test_every_allocation(weld_it, r) > 30);
-    rig_free(r);
 }

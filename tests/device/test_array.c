@@ -98,14 +98,14 @@ static uint64_t hash_list(const void *list, size_t count, size_t stride, size_t 
 #define HASH_LIST(list, count) hash_list(list, count, sizeof *(list), sizeof *(list))
 #define HASH_HITS(count) \
     hash_list(s->hits, count, sizeof *s->hits, offsetof(abut_ray_hit, triangle) + sizeof(uint32_t))
-#define QUERY(which, call, result)                                            \
+#define RUN(which, call)                                                      \
     static abut_status run_##which(subject *s, abut_array in, size_t count) { \
-        (void)count;                                                          \
         return call;                                                          \
-    }                                                                         \
-    static uint64_t hash_##which(subject *s, size_t count) {                  \
-        (void)count;                                                          \
-        return result;                                                        \
+    }
+#define QUERY(which, call, result)                           \
+    RUN(which, call)                                         \
+    static uint64_t hash_##which(subject *s, size_t count) { \
+        return result;                                       \
     }
 #define OUT abut_array_host
 
@@ -160,7 +160,6 @@ static uint64_t hash_contacts(subject *s, size_t count) {
 }
 
 static uint64_t hash_world(subject *s, size_t count) {
-    (void)count;
     abut_contacts found = {.size = sizeof found, .list = s->contacts, .capacity = LIST_MAX};
     assert_ok(abut_world_contacts(s->world, &found));
     assert_true(found.count > 0);
@@ -168,7 +167,6 @@ static uint64_t hash_world(subject *s, size_t count) {
 }
 
 static uint64_t hash_layers(subject *s, size_t count) {
-    (void)count;
     abut_layers_pair pairs[4];
     abut_layers_result result = {.size = sizeof result, .pairs = {pairs, 4, 0}};
     abut_layers_query options = abut_layers_query_default();
@@ -190,59 +188,32 @@ static abut_status run_world_sweep(subject *s, abut_array in, size_t count) {
 }
 
 static uint64_t hash_world_sweep(subject *s, size_t count) {
-    (void)count;
     assert_true(s->winding[0] > 0 && s->winding[0] < 1);
     return HASH_LIST(s->winding, 1);
 }
 
 static uint64_t hash_motion(subject *s, size_t count) {
-    abut_impact_list found = {NULL, 0, 0};
-    abut_impact *list = calloc(LIST_MAX, sizeof *list);
-    (void)count;
-    assert_non_null(list);
-    found.list = list;
-    found.capacity = LIST_MAX;
+    AUTO_FREE abut_impact *list = calloc(LIST_MAX, sizeof *list);
+    abut_impact_list found = {list, LIST_MAX, 0};
     assert_ok(abut_sweep_find(s->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
     assert_int_equal(1, found.count);
-    const uint64_t h = hash_list(list, 1, sizeof *list, 10 * sizeof(double));
-    free(list);
-    return h;
+    return hash_list(list, 1, sizeof *list, 10 * sizeof(double));
 }
 
 static uint64_t hash_radial_samples(subject *s, size_t count) {
-    (void)count;
     const abut_vec3 points[3] = {{1.5, 0, 0}, {0, 0.25, 0.5}, {0.3, -2, 0.1}};
     assert_ok(abut_radial_evaluate(s->radial, OUT(points), 3, 0, OUT(s->answers)));
     assert_true(s->answers[0].distance < HUGE_VAL);
     return hash_list(s->answers, 3, sizeof *s->answers, sizeof(double));
 }
 
-static abut_status run_poses(subject *s, abut_array in, size_t count) {
-    return abut_world_set_poses(s->world, s->ids, in, count);
-}
-static abut_status run_layer_poses(subject *s, abut_array in, size_t count) {
-    return abut_layers_set_poses(s->layers, NULL, in, count);
-}
-static abut_status run_world_positions(subject *s, abut_array in, size_t count) {
-    (void)count;
-    return abut_world_set_positions(s->world, s->ids[1], NULL, in);
-}
-static abut_status run_layer_positions(subject *s, abut_array in, size_t count) {
-    (void)count;
-    return abut_layers_set_positions(s->layers, 1, in);
-}
-static abut_status run_motion_end(subject *s, abut_array in, size_t count) {
-    (void)count;
-    return abut_sweep_set_positions(s->sweep, OUT(s->positions), in);
-}
-static abut_status run_motion_start(subject *s, abut_array in, size_t count) {
-    (void)count;
-    return abut_sweep_set_positions(s->sweep, in, OUT(s->positions));
-}
-static abut_status run_radial_positions(subject *s, abut_array in, size_t count) {
-    (void)count;
-    return abut_radial_set_positions(s->radial, &still, in);
-}
+RUN(poses, abut_world_set_poses(s->world, s->ids, in, count))
+RUN(layer_poses, abut_layers_set_poses(s->layers, NULL, in, count))
+RUN(world_positions, abut_world_set_positions(s->world, s->ids[1], NULL, in))
+RUN(layer_positions, abut_layers_set_positions(s->layers, 1, in))
+RUN(motion_end, abut_sweep_set_positions(s->sweep, OUT(s->positions), in))
+RUN(motion_start, abut_sweep_set_positions(s->sweep, in, OUT(s->positions)))
+RUN(radial_positions, abut_radial_set_positions(s->radial, &still, in))
 
 #define ROW(which) run_##which, hash_##which
 static const query queries[] = {
@@ -367,7 +338,7 @@ TEST(same_results) {
             subject *s = make_subject(NULL);
             size_t count;
             unsigned char *memory;
-            double *numbers = make_numbers(q, s, &count);
+            AUTO_FREE double *numbers = make_numbers(q, s, &count);
             const abut_array array = make_input((form)how, numbers, count, q->numbers, &memory);
             assert_ok(q->run(s, array, count));
             free(memory); /* inputs are not used after the call */
@@ -376,7 +347,6 @@ TEST(same_results) {
                 expected[i] = got;
             else if (got != expected[i])
                 fail_msg("query %d (%s), form %d: other results", i, q->name, how);
-            free(numbers);
             free_subject(s);
         }
 }
@@ -430,8 +400,8 @@ TEST(refusals) {
     subject *s = make_subject(NULL);
     for (const query *q = queries; q < queries + QUERIES; q++) {
         size_t count;
-        unsigned char *memory;
-        double *numbers = make_numbers(q, s, &count);
+        AUTO_FREE unsigned char *memory = NULL;
+        AUTO_FREE double *numbers = make_numbers(q, s, &count);
         const abut_array valid = make_input(PACKED, numbers, count, q->numbers, &memory);
         abut_array array = valid;
         array.type = (abut_scalar_type)3;
@@ -452,13 +422,10 @@ TEST(refusals) {
         array = valid;
         array.type = ABUT_SCALAR_FLOAT64; /* the same as none */
         assert_ok(q->run(s, array, count));
-        free(numbers);
-        free(memory);
     }
     free_subject(s);
 }
 
-/* Outputs have neither type nor stride. */
 /* A null BVH is refused before an input is converted. */
 TEST(no_bvh) {
     static const float numbers[12] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3};
@@ -475,6 +442,7 @@ TEST(no_bvh) {
                                                              abut_array_host(triangles), &total));
 }
 
+/* Outputs have neither type nor stride. */
 TEST(outputs) {
     subject *s = make_subject(NULL);
     const abut_vec3 point = {0, 0, 2};
@@ -555,11 +523,11 @@ TEST(conversion) {
 TEST(buffers) {
     if (test_device_absence())
         skip();
-    abut_device *device = test_device(NULL);
+    AUTO(device) device = test_device(NULL);
     subject *s = make_subject(NULL);
     abut_bvh_options options = abut_bvh_options_default();
-    abut_bvh *there;
-    abut_buffer *in;
+    AUTO(bvh) there = NULL;
+    AUTO(buffer) in = NULL;
     options.device = device;
     assert_ok(abut_bvh_create(s->mesh, &options, &there));
     const double zeros[64] = {0};
@@ -590,8 +558,5 @@ TEST(buffers) {
         apart.stride = sizeof(abut_vec3); /* that of contiguous elements */
         assert_ok(abut_nearest_point_batch(there, apart, 1, 9, OUT(s->nearest)));
     }
-    abut_buffer_destroy(in);
-    abut_bvh_destroy(there);
-    abut_device_destroy(device);
     free_subject(s);
 }

@@ -32,7 +32,7 @@ TEST(there_and_back) {
 }
 
 TEST(bad_arguments) {
-    abut_device *device = test_device(NULL);
+    AUTO(device) device = test_device(NULL);
     abut_buffer *buffer = NULL;
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_create(NULL, 1, &buffer));
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_buffer_create(device, 1, NULL));
@@ -46,7 +46,6 @@ TEST(bad_arguments) {
     assert_null(abut_buffer_native(NULL));
     assert_int_equal(0, abut_buffer_bytes(NULL));
     abut_buffer_destroy(NULL);
-    abut_device_destroy(device);
 }
 
 /* A program that has its own context and buffers. */
@@ -171,15 +170,13 @@ typedef struct much {
 
 static void fetch_task(void *data, size_t chunk, size_t begin, size_t end) {
     much *m = data;
-    (void)chunk;
     for (size_t i = begin; i < end; i++) {
         size_t count = i % 4 == 3 ? 17 : MUCH - FROM - i;
-        uint32_t *to = malloc(count * sizeof *to);
+        AUTO_FREE uint32_t *to = malloc(count * sizeof *to);
         if (!to ||
             abuti_buffer_fetch(&m->buffer, 4 * FROM, abuti_context_of(NULL), to, 4 * count) ||
             memcmp(m->words + FROM, to, 4 * count) != 0)
             atomic_fetch_add(&m->wrong, 1);
-        free(to);
     }
 }
 
@@ -224,7 +221,7 @@ static uint64_t fail_each(much *m, uint32_t *to, abut_status once(much *m, uint3
 
 TEST(much_memory) {
     much m = {.device = test_device(NULL), .words = malloc(MUCH * sizeof *m.words)};
-    uint32_t *to = malloc(MUCH * sizeof *to);
+    AUTO_FREE uint32_t *to = malloc(MUCH * sizeof *to);
     abuti_queue queue;
     for (uint32_t i = 0; i < MUCH; i++)
         m.words[i] = 2654435761u * i;
@@ -244,7 +241,6 @@ TEST(much_memory) {
     abut_device_destroy(m.device);
     assert_int_equal(0, abuti_opencl_live());
     free(m.words);
-    free(to);
 }
 
 int main(void) {

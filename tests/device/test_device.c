@@ -54,11 +54,10 @@ TEST(list) {
 }
 
 static void opens_as(const char *selector, const char *name) {
-    abut_device *device;
+    AUTO(device) device = NULL;
     assert_ok(abut_device_open(NULL, selector, &device));
     abut_device_info info = get_device_info(device);
     assert_string_equal(name, info.name);
-    abut_device_destroy(device);
 }
 
 TEST(choice) {
@@ -173,8 +172,6 @@ TEST(clock_tells_time) {
 static char heard[100000];
 
 static void collect_log(void *user, abut_log_level level, const char *message) {
-    (void)user;
-    (void)level;
     size_t used = strlen(heard);
     snprintf(heard + used, sizeof heard - used, "%s\n", message);
 }
@@ -280,7 +277,6 @@ typedef struct known_entries {
 
 static abut_status add_entry(void *user, const abuti_cache_file *file, bool *more) {
     known_entries *known = user;
-    (void)more;
     for (size_t i = 0; i < known->count; i++)
         if (memcmp(known->keys[i], file->entry.key, ABUTI_DIGEST_BYTES) == 0)
             return ABUT_OK;
@@ -405,7 +401,6 @@ TEST(every_call) {
 }
 
 static abut_status open_and_sort(abut_context *context, void *data) {
-    (void)data;
     return do_everything(context);
 }
 
@@ -431,7 +426,7 @@ static int sort_and_check(abut_device *device, int number) {
     abuti_queue queue;
     abuti_tools *tools;
     abuti_buffer keys = {0}, values = {0};
-    uint32_t *words = malloc(WORDS * sizeof *words);
+    AUTO_FREE uint32_t *words = malloc(WORDS * sizeof *words);
     int wrong = abuti_queue_open(device, &queue) || abuti_tools_create(&queue, &tools) ||
                 abuti_buffer_create(device, WORDS, 4, &keys) ||
                 abuti_buffer_create(device, WORDS, 4, &values);
@@ -450,7 +445,6 @@ static int sort_and_check(abut_device *device, int number) {
         }
         wrong = wrong || sum != after;
     }
-    free(words);
     abuti_buffer_destroy(&values);
     abuti_buffer_destroy(&keys);
     abuti_tools_destroy(tools);
@@ -465,14 +459,13 @@ static void *sort_in_thread(void *data) {
         return NULL;
     }
     abut_context *context;
-    abut_device *device;
+    AUTO(device) device = NULL;
     self->wrong = abut_context_create(NULL, &context) ||
                   abut_device_open(context, test_device_name(), &device);
     if (self->wrong)
         return NULL;
     abut_context_destroy(context);
     self->wrong = sort_and_check(device, self->number);
-    abut_device_destroy(device);
     return NULL;
 }
 

@@ -53,6 +53,38 @@ static inline abut_context *fuzz_context(void) {
     return context;
 }
 
+static inline void fuzz_put(uint8_t *to, size_t value) {
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* Bytes as the JSON of a GLB and, after the first zero, its binary part, in the frame as it must
+ * be; `skip` bytes stay before it. */
+static inline uint8_t *fuzz_glb(const uint8_t *data, size_t bytes, size_t skip, size_t *all) {
+    const uint8_t *start = data + skip,
+                  *zero = bytes > skip ? memchr(start, 0, bytes - skip) : NULL;
+    size_t text = zero ? (size_t)(zero - start) : bytes - skip;
+    size_t binary = zero ? bytes - skip - 1 - text : 0, length = 12 + 8 + text + 8 + binary;
+    uint8_t *file = malloc(skip + length);
+    *all = skip + length;
+    if (!file)
+        return NULL;
+    uint8_t *glb = file + skip;
+    if (skip)
+        memcpy(file, data, skip);
+    memcpy(glb, "glTF\2\0\0\0", 8);
+    fuzz_put(glb + 8, length);
+    fuzz_put(glb + 12, text);
+    memcpy(glb + 16, "JSON", 4);
+    if (text)
+        memcpy(glb + 20, start, text);
+    fuzz_put(glb + 20 + text, binary);
+    memcpy(glb + 24 + text, "BIN", 4);
+    if (binary)
+        memcpy(glb + 28 + text, zero + 1, binary);
+    return file;
+}
+
 /* What every mesh promises. */
 static inline void fuzz_valid(const abut_mesh *mesh) {
     uint32_t vertices = abut_mesh_vertex_count(mesh), triangles = abut_mesh_triangle_count(mesh);

@@ -3,11 +3,6 @@
 #include "apps/get.h"
 #include "fuzz.h"
 
-static void put_u32(uint8_t *to, size_t value) {
-    for (int i = 0; i < 4; i++)
-        to[i] = (uint8_t)(value >> 8 * i);
-}
-
 static void use(const abut_character *character) {
     abut_character_info info = get_character_info(character);
     abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
@@ -51,23 +46,11 @@ static void use_more(abut_character *character) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-    const uint8_t *zero = bytes ? memchr(data, 0, bytes) : NULL;
-    size_t text = zero ? (size_t)(zero - data) : bytes;
-    size_t binary = zero ? bytes - 1 - text : 0, all = 12 + 8 + text + 8 + binary;
+    size_t all;
     abut_character *character = NULL;
-    uint8_t *glb = malloc(all);
+    uint8_t *glb = fuzz_glb(data, bytes, 0, &all);
     if (!glb)
         return 0;
-    memcpy(glb, "glTF\2\0\0\0", 8);
-    put_u32(glb + 8, all);
-    put_u32(glb + 12, text);
-    memcpy(glb + 16, "JSON", 4);
-    if (text)
-        memcpy(glb + 20, data, text);
-    put_u32(glb + 20 + text, binary);
-    memcpy(glb + 24 + text, "BIN", 4);
-    if (binary)
-        memcpy(glb + 28 + text, zero + 1, binary);
     abut_status status = abut_character_read_memory(fuzz_context(), glb, all, "fuzz", &character);
     FUZZ_CHECK(!status == (character != NULL));
     if (status)

@@ -2,7 +2,7 @@
 #ifndef ABUT_TEST_MESH_GLTF_H
 #define ABUT_TEST_MESH_GLTF_H
 
-#include "mesh/check.h"
+#include "io/readers.h"
 
 #include <inttypes.h>
 
@@ -14,32 +14,6 @@ static inline bool has_gltf(void) {
 }
 
 /* ---- documents ---- */
-
-/* The bytes of buffer 0. */
-typedef struct bytes {
-    unsigned char data[4096];
-    size_t count;
-} bytes;
-
-static inline void append_bytes(bytes *to, const void *data, size_t count) {
-    assert_true(to->count + count <= sizeof to->data);
-    memcpy(to->data + to->count, data, count);
-    to->count += count;
-}
-
-static inline void put_u32(bytes *to, uint32_t value) {
-    const unsigned char little[4] = {(unsigned char)value, (unsigned char)(value >> 8),
-                                     (unsigned char)(value >> 16), (unsigned char)(value >> 24)};
-    append_bytes(to, little, 4);
-}
-
-static inline void put_floats(bytes *to, size_t count, const float *values) {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        put_u32(to, bits);
-    }
-}
 
 static inline void encode(const bytes *from, char *out) {
     static const char letters[] =
@@ -88,9 +62,7 @@ static inline bytes pack(const char *members, const bytes *buffer) {
 }
 
 static inline abut_mesh *read_text(const char *text) {
-    abut_mesh *mesh = NULL;
-    assert_ok(check_read(text, strlen(text), "a.gltf", &mesh));
-    return mesh;
+    return read_named(text, "a.gltf");
 }
 
 static inline void refused(const char *text, const char *part) {
@@ -99,9 +71,8 @@ static inline void refused(const char *text, const char *part) {
 
 static inline void gives(const char *text, uint32_t vertex_count, const double *positions,
                          uint32_t triangle_count, const uint32_t *indices) {
-    abut_mesh *mesh = read_text(text);
+    AUTO(mesh) mesh = read_text(text);
     check_mesh(mesh, vertex_count, positions, triangle_count, indices);
-    abut_mesh_destroy(mesh);
 }
 
 /* A square: 4 vertices in view 0, and in view 1 six indices of 16 bits. */

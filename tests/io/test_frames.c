@@ -48,6 +48,7 @@ static void free_recording(recording *r) {
     abut_mesh_destroy(r->meshes[0]);
     abut_mesh_destroy(r->meshes[1]);
 }
+#define AUTO_RECORDING __attribute__((cleanup(free_recording))) recording
 
 static abut_status record(const recording *r, const char *path, abut_scalar_type type, bool aims) {
     abut_frames_options options = abut_frames_options_default();
@@ -67,23 +68,21 @@ static abut_status record(const recording *r, const char *path, abut_scalar_type
 
 static void check_frame(const recording *r, abut_frames *frames, uint64_t i, bool aims) {
     size_t bytes = r->vertices * sizeof(abut_vec3);
-    abut_vec3 *p = malloc(bytes), *a = malloc(bytes);
+    AUTO_FREE abut_vec3 *p = malloc(bytes), *a = malloc(bytes);
     assert_true(p && a);
     assert_ok(abut_frames_read(frames, i, p, aims ? a : NULL));
     assert_memory_equal(p, r->positions[i], bytes);
     if (aims)
         assert_memory_equal(a, r->aims[i], bytes);
-    free(p);
-    free(a);
 }
 
 TEST(round_trip) {
     for (int k = 0; k < 4; k++) {
         abut_scalar_type type = k & 1 ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
         bool aims = k & 2;
-        recording r;
-        abut_frames *frames = NULL;
-        abut_mesh *mesh = NULL;
+        AUTO_RECORDING r;
+        AUTO(frames) frames = NULL;
+        AUTO(mesh) mesh = NULL, *none = NULL;
         const char *path = test_path("motion.abutm");
         make_recording(NULL, k & 1, &r);
         assert_ok(record(&r, path, type, aims));
@@ -108,18 +107,15 @@ TEST(round_trip) {
         const abut_vec3 *meant = r.positions[3] + abut_mesh_vertex_count(r.meshes[0]);
         assert_true(o.x + first.x == meant->x && o.y + first.y == meant->y &&
                     o.z + first.z == meant->z);
-        abut_mesh_destroy(mesh);
         assert_refused("frame 5", abut_frames_read(frames, FRAMES, r.aims[0], NULL));
-        assert_refused("mesh 2", abut_frames_mesh_at(frames, 0, 2, &mesh));
+        assert_refused("mesh 2", abut_frames_mesh_at(frames, 0, 2, &none));
         if (!aims)
             assert_refused("without aims", abut_frames_read(frames, 0, r.aims[0], r.aims[1]));
-        abut_frames_close(frames);
-        free_recording(&r);
     }
 }
 
 TEST(refusals) {
-    recording r;
+    AUTO_RECORDING r;
     abut_frames_writer *writer = NULL;
     abut_frames_options options = abut_frames_options_default();
     const char *path = test_path("none.abutm");
@@ -160,34 +156,31 @@ TEST(refusals) {
     abut_frames_close(NULL);
     abut_frames_writer_discard(NULL);
     assert_int_equal(0, get_frames_info(NULL).frame_count);
-    free_recording(&r);
 }
 
 /* Opens and reads everything. */
 static abut_status read_everything(const unsigned char *data, size_t bytes) {
-    abut_frames *frames = NULL;
+    AUTO(frames) frames = NULL;
     abut_status status = abut_frames_open_memory(NULL, data, bytes, "changed", &frames);
     if (status) {
         assert_null(frames);
         return status;
     }
     abut_frames_info info = get_frames_info(frames);
-    abut_vec3 *p = malloc((size_t)info.vertex_count * sizeof *p);
+    AUTO_FREE abut_vec3 *p = malloc((size_t)info.vertex_count * sizeof *p);
     assert_non_null(p);
     for (uint64_t i = 0; i < info.frame_count && !status; i++)
         status = abut_frames_read(frames, i, p, NULL);
-    free(p);
-    abut_frames_close(frames);
     return status;
 }
 
 TEST(every_change_is_noticed) {
-    recording r;
+    AUTO_RECORDING r;
     size_t bytes;
     const char *path = test_path("whole.abutm");
     make_recording(NULL, true, &r);
     assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, true));
-    unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
+    AUTO_FREE unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
     assert_ok(read_everything(file, bytes));
     for (size_t cut = 0; cut < bytes; cut++)
         assert_int_equal(ABUT_ERROR_FORMAT, read_everything(file, cut));
@@ -211,18 +204,16 @@ TEST(every_change_is_noticed) {
         file[first + frame + i] = kept;
     }
     assert_fails(ABUT_ERROR_FORMAT, "frame 0", read_everything(file, bytes));
-    free(file);
-    free_recording(&r);
 }
 
 /* What a forger can say whose checksums are right. */
 TEST(forged) {
-    recording r;
+    AUTO_RECORDING r;
     size_t bytes;
     const char *path = test_path("forged.abutm");
     make_recording(NULL, true, &r);
     assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, false));
-    unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
+    AUTO_FREE unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
     frames_head head, told;
     frames_entry table[2], lied[2];
     memcpy(&head, file, sizeof head);
@@ -257,21 +248,20 @@ TEST(forged) {
     memcpy(file + sizeof head, table, sizeof table);
     memcpy(file + sizeof head + sizeof table, &sum, sizeof sum);
     assert_fails(ABUT_ERROR_FORMAT, "vert", read_everything(file, bytes));
-    free(file);
-    free_recording(&r);
 }
 
 static abut_status write_and_read(abut_context *context, void *data) {
     const char *path = data;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
-    abut_mesh *meshes[2] = {NULL, NULL}, *made = NULL;
+    AUTO(mesh) one = NULL, *two = NULL, *made = NULL;
     abut_frames_writer *writer = NULL;
-    abut_frames *frames = NULL;
+    AUTO(frames) frames = NULL;
     abut_vec3 positions[8] = {{0, 0, 0}};
     shape.segments = shape.rings = 1;
-    abut_status status = abut_shape_create(context, &shape, &meshes[0]);
-    status = status ? status : abut_shape_create(context, &shape, &meshes[1]);
-    status = status ? status : abut_frames_writer_create(meshes, 2, path, NULL, &writer);
+    abut_status status = abut_shape_create(context, &shape, &one);
+    status = status ? status : abut_shape_create(context, &shape, &two);
+    if (!status)
+        status = abut_frames_writer_create((abut_mesh *[2]){one, two}, 2, path, NULL, &writer);
     status = status ? status : abut_frames_writer_add(writer, positions, NULL);
     if (!status) {
         status = abut_frames_writer_finish(writer);
@@ -280,11 +270,7 @@ static abut_status write_and_read(abut_context *context, void *data) {
     status = status ? status : abut_frames_open(context, path, &frames);
     status = status ? status : abut_frames_read(frames, 0, positions, NULL);
     status = status ? status : abut_frames_mesh_at(frames, 0, 0, &made);
-    abut_mesh_destroy(made);
-    abut_frames_close(frames);
     abut_frames_writer_discard(writer);
-    abut_mesh_destroy(meshes[0]);
-    abut_mesh_destroy(meshes[1]);
     return status;
 }
 

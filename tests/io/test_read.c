@@ -85,10 +85,9 @@ TEST(finds_the_format) {
                  {stl, "b.c", 1},          {stl, "/", 1},
                  {ply, "a.obj.ply", 1},    {stl, "a.verylongendingindeed", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         assert_ok(check_read(cases[i].data, strlen(cases[i].data), cases[i].name, &mesh));
         assert_int_equal(cases[i].triangles, abut_mesh_triangle_count(mesh));
-        abut_mesh_destroy(mesh);
     }
     char commented[6000]; /* comments as far as one sees */
     memset(commented, '#', sizeof commented);
@@ -116,7 +115,7 @@ TEST(finds_the_format) {
 
 /* A large file through the window, whose edges then fall anywhere, against the same from memory. */
 TEST(windows_do_not_show) {
-    abut_mesh *grid = check_grid(NULL, 120, false);
+    AUTO(mesh) grid = check_grid(NULL, 120, false);
     static const char *const names[] = {"w.obj", "w.ply", "w.stl", "t.ply", "t.stl"};
     for (int i = 0; i < 5; i++) {
         abut_mesh_write_options options = abut_mesh_write_options_default();
@@ -124,19 +123,15 @@ TEST(windows_do_not_show) {
         const char *path = test_path(names[i]);
         assert_ok(abut_mesh_write(grid, path, &options));
         size_t bytes;
-        char *data = test_read_file(path, &bytes);
+        AUTO_FREE char *data = test_read_file(path, &bytes);
         assert_true(bytes > 2 * 256 * 1024);
-        abut_mesh *a = NULL, *b = NULL;
+        AUTO(mesh) a = NULL, *b = NULL;
         assert_ok(abut_mesh_read(NULL, path, NULL, &a));
         assert_ok(abut_mesh_read_memory(NULL, data, bytes, path, NULL, &b));
         check_equal(a, b);
         if (i < 2 || i == 3)
             check_equal(a, grid);
-        abut_mesh_destroy(a);
-        abut_mesh_destroy(b);
-        free(data);
     }
-    abut_mesh_destroy(grid);
 }
 
 /* A pipe: no size is known, and bytes come in small pieces. */
@@ -159,7 +154,7 @@ static void *feed(void *user) {
 }
 
 TEST(reads_a_pipe) {
-    abut_mesh *grid = check_grid(NULL, 40, true);
+    AUTO(mesh) grid = check_grid(NULL, 40, true);
     static const char *const names[] = {"p.obj", "p.ply", "p.stl", "q.ply", "q.stl"};
     for (int i = 0; i < 5; i++) {
         char from[1100], pipe_path[1100];
@@ -172,7 +167,7 @@ TEST(reads_a_pipe) {
         pipe_job job = {pipe_path, from};
         pthread_t thread;
         assert_int_equal(0, pthread_create(&thread, NULL, feed, &job));
-        abut_mesh *piped = NULL, *direct = NULL;
+        AUTO(mesh) piped = NULL, *direct = NULL;
         /* the extension is unknown here; only a binary STL cannot be recognised by its first bytes
          */
         abut_mesh_read_options options =
@@ -181,11 +176,8 @@ TEST(reads_a_pipe) {
         pthread_join(thread, NULL);
         assert_ok(abut_mesh_read(NULL, from, NULL, &direct));
         check_equal(piped, direct);
-        abut_mesh_destroy(piped);
-        abut_mesh_destroy(direct);
         unlink(pipe_path);
     }
-    abut_mesh_destroy(grid);
 }
 
 /* ---- memory ---- */
@@ -198,12 +190,11 @@ typedef struct memory_case {
 
 static abut_status read_once(abut_context *context, void *user) {
     const memory_case *job = user;
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_status status =
         job->data ? abut_mesh_read_memory(context, job->data, job->bytes, job->name, NULL, &mesh)
                   : abut_mesh_read(context, job->name, NULL, &mesh);
     assert_true(!status == !!mesh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -230,17 +221,15 @@ TEST(any_allocation_may_fail) {
 
 static void check_peak(const char *path, double most) {
     test_memory memory = {0};
-    abut_context *context = test_context(&memory, 1);
+    AUTO(context) context = test_context(&memory, 1);
     uint64_t before = memory.live_bytes;
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     assert_ok(abut_mesh_read(context, path, NULL, &mesh));
     double result = 24.0 * abut_mesh_vertex_count(mesh) + 12.0 * abut_mesh_triangle_count(mesh);
     double ratio = (double)(memory.peak_bytes - before) / result;
     print_message("%s: peak %.2f times the result\n", path, ratio);
     assert_true(ratio <= most);
     assert_true((double)(memory.live_bytes - before) <= result + 1000);
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
 }
 
 TEST(memory_stays_below_three_times_the_result) {
@@ -318,7 +307,7 @@ static void hear_log(void *user, abut_log_level level, const char *message) {
 }
 
 TEST(can_be_cancelled) {
-    abut_mesh *grid = check_grid(NULL, 250, true);
+    AUTO(mesh) grid = check_grid(NULL, 250, true);
     static const char *const names[] = {"c.obj", "c.ply", "c.stl"};
     for (int i = 0; i < 3; i++) {
         const char *path = test_path(names[i]);
@@ -326,7 +315,7 @@ TEST(can_be_cancelled) {
         uint32_t all_calls = 0; /* the first of them, and some of the others */
         for (uint32_t stop = 0; stop <= all_calls; stop += stop < 3 ? 1 : all_calls / 8 + 1) {
             listener ear = {.stop_at = stop};
-            abut_context *context = test_watched(hear_progress, &ear);
+            AUTO(context) context = test_watched(hear_progress, &ear);
             abut_mesh *mesh = NULL;
             if (stop) {
                 assert_fails(ABUT_ERROR_CANCELLED, names[i],
@@ -340,15 +329,13 @@ TEST(can_be_cancelled) {
                 assert_non_null(strstr(ear.stage, names[i]));
                 abut_mesh_destroy(mesh);
             }
-            abut_context_destroy(context);
         }
     }
-    abut_mesh_destroy(grid);
 }
 
 TEST(warns_of_huge_polygons) {
     listener ear = {0};
-    abut_context *context = test_logged(hear_log, &ear);
+    AUTO(context) context = test_logged(hear_log, &ear);
     char text[20000] = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
     for (int face = 0; face < 2; face++) {
         strcat(text, "f 1");
@@ -356,13 +343,11 @@ TEST(warns_of_huge_polygons) {
             strcat(text, " 2 3");
         strcat(text, "\n");
     }
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     assert_ok(abut_mesh_read_memory(context, text, strlen(text), "huge.obj", NULL, &mesh));
     assert_int_equal(1023 + 1025, abut_mesh_triangle_count(mesh));
     assert_int_equal(1, ear.warnings);
     assert_non_null(strstr(ear.message, "huge.obj: 2 faces"));
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
 }
 
 /* ---- threads ---- */
@@ -380,7 +365,7 @@ static void *read_many(void *user) {
 }
 
 TEST_THREADS(threads_may_read_at_once) {
-    abut_mesh *grid = check_grid(NULL, 20, false);
+    AUTO(mesh) grid = check_grid(NULL, 20, false);
     char path[1100];
     snprintf(path, sizeof path, "%s", test_path("shared.obj"));
     assert_ok(abut_mesh_write(grid, path, NULL));
@@ -392,5 +377,4 @@ TEST_THREADS(threads_may_read_at_once) {
         pthread_join(threads[i], &failed);
         assert_null(failed);
     }
-    abut_mesh_destroy(grid);
 }

@@ -57,7 +57,7 @@ TEST(applies_transforms) {
         "0</translate><instance_geometry url=\"#g\"/></node></node><node><scale>-2 2 2</scale>"
         "<instance_geometry url=\"#g\"/></node></visual_scene></library_visual_scenes><scene>"
         "<instance_visual_scene url=\"#s\"/></scene></COLLADA>";
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_mesh_read_options options = check_options(ABUT_MESH_FORMAT_OTHER);
     assert_ok(abut_mesh_read(NULL, test_file("two.dae", text, sizeof text - 1), &options, &mesh));
     static const double positions[] = {10, 5, 0, 11, 5, 0, 10, 6, 0, 0, 0, 0, -2, 0, 0, 0, 2, 0};
@@ -72,7 +72,6 @@ TEST(applies_transforms) {
                   c = check_position(mesh, order[3 * i + 2]);
         assert_true((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x) > 0);
     }
-    abut_mesh_destroy(mesh);
 }
 
 /* Only if requested, for any extension and content. */
@@ -103,11 +102,9 @@ TEST(refuses_what_assimp_leaves_out) {
 }
 
 static abut_status read_once(abut_context *context, void *path) {
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_mesh_read_options options = check_options(ABUT_MESH_FORMAT_OTHER);
-    abut_status status = abut_mesh_read(context, path, &options, &mesh);
-    abut_mesh_destroy(mesh);
-    return status;
+    return abut_mesh_read(context, path, &options, &mesh);
 }
 
 TEST(any_allocation_may_fail) {

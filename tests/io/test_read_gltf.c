@@ -16,10 +16,9 @@ TEST(reads_text_binary_and_files) {
     bytes glb = pack(ONE_NODE "," SQUARE, &buffer);
     static const char *const names[] = {"a.glb", "a.gltf", "no ending"};
     for (int i = 0; i < 3; i++) {
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         assert_ok(check_read(glb.data, glb.count, names[i], &mesh));
         check_mesh(mesh, 4, square_at, 2, square_corners);
-        abut_mesh_destroy(mesh);
     }
 
     /* A buffer beside the file, its name with an escape, in a folder below. */
@@ -28,13 +27,12 @@ TEST(reads_text_binary_and_files) {
         ",\"buffers\":[{\"byteLength\":60,\"uri\":\"below/the%20bytes.bin\"}]}";
     mkdir(test_path("below"), 0700);
     test_file("below/the bytes.bin", buffer.data, buffer.count);
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     assert_ok(abut_mesh_read(NULL, test_file("a.gltf", text, sizeof text - 1), NULL, &mesh));
     check_mesh(mesh, 4, square_at, 2, square_corners);
     abut_mesh_destroy(mesh);
     assert_ok(abut_mesh_read(NULL, test_file("a.glb", glb.data, glb.count), NULL, &mesh));
     check_mesh(mesh, 4, square_at, 2, square_corners);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(reads_a_pipe) {
@@ -43,7 +41,7 @@ TEST(reads_a_pipe) {
     for (int binary = 0; binary < 2; binary++) {
         int ends[2];
         char path[64];
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         size_t count = binary ? glb.count : strlen(text);
         assert_int_equal(0, pipe(ends));
         assert_int_equal(count, write(ends[1], binary ? (const void *)glb.data : text, count));
@@ -51,7 +49,6 @@ TEST(reads_a_pipe) {
         snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
         assert_ok(abut_mesh_read(NULL, path, NULL, &mesh));
         check_mesh(mesh, 4, square_at, 2, square_corners);
-        abut_mesh_destroy(mesh);
         close(ends[0]);
     }
 }
@@ -442,7 +439,7 @@ static void places(const char *members, uint32_t count, const double *wanted) {
     char text[3000];
     bytes buffer = square_bytes();
     snprintf(text, sizeof text, "%s,%s", members, SQUARE);
-    abut_mesh *mesh = read_text(embed(text, &buffer));
+    AUTO(mesh) mesh = read_text(embed(text, &buffer));
     assert_int_equal(4 * count, abut_mesh_vertex_count(mesh));
     for (uint32_t i = 0; i < count; i++) {
         abut_vec3 p = check_position(mesh, 4 * i + 1);
@@ -451,7 +448,6 @@ static void places(const char *members, uint32_t count, const double *wanted) {
               1e-14))
             fail_msg("%s: instance %u is at %g %g %g", members, i, p.x, p.y, p.z);
     }
-    abut_mesh_destroy(mesh);
 }
 
 TEST(places_nodes) {
@@ -602,7 +598,8 @@ TEST(applies_skins) {
                         plain[] = {10, 0, 0, 11, 0, 0, 10, 1, 0};
     for (int bound = 0; bound < 2; bound++) {
         const double *wanted = bound ? bent : plain;
-        abut_mesh *mesh = read_text(
+        AUTO(mesh)
+        mesh = read_text(
             bound ? embed(SKIN(NODES, "{\"joints\":[0,2],\"inverseBindMatrices\":1}"), &buffer)
                   : embed(SKIN(NODES, "{\"joints\":[0,2]}"), &buffer));
         check_mesh(mesh, 3, NULL, 1, corners);
@@ -612,7 +609,6 @@ TEST(applies_skins) {
                             fabs(p.z - wanted[3 * i + 2]) <
                         1e-13);
         }
-        abut_mesh_destroy(mesh);
     }
     refused(embed(SKIN(NODES, "{\"joints\":[0]}"), &buffer), "vertex 1 refers to joint 1 of 1");
     refused(embed(SKIN(NODES, "{\"joints\":[]}"), &buffer), "skins[0]: has no joints");
@@ -636,40 +632,31 @@ TEST(applies_skins) {
 
 /* ---- which way is up ---- */
 
+static void assert_up(const abut_mesh *mesh, double y, double z) {
+    abut_vec3 up = abut_mesh_up(mesh);
+    assert_true(up.x == 0 && fabs(up.y - y) + fabs(up.z - z) < 1e-15);
+}
+
 TEST(tells_which_way_is_up) {
     bytes buffer = square_bytes();
-    abut_mesh *mesh = read_text(embed(SQUARE, &buffer)), *other = NULL;
-    abut_vec3 up = abut_mesh_up(mesh);
-    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
-    assert_ok(abut_mesh_weld(mesh, 0, &other));
-    up = abut_mesh_up(other);
-    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
-    abut_mesh_destroy(other);
-    abut_topology *topology = NULL;
+    AUTO(mesh) mesh = read_text(embed(SQUARE, &buffer)), *welded = NULL, *oriented = NULL;
+    AUTO(mesh) turned = NULL, *joined = NULL, *mixed = NULL;
+    AUTO(topology) topology = NULL;
+    assert_up(mesh, 1, 0);
+    assert_ok(abut_mesh_weld(mesh, 0, &welded));
+    assert_up(welded, 1, 0);
     assert_ok(abut_topology_create(mesh, &topology));
-    assert_ok(abut_mesh_orient(topology, &other, NULL));
-    up = abut_mesh_up(other);
-    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
-    abut_mesh_destroy(other);
-    abut_topology_destroy(topology);
+    assert_ok(abut_mesh_orient(topology, &oriented, NULL));
+    assert_up(oriented, 1, 0);
     abut_pose quarter = {.rotation = {1, 0, 0, 1}}; /* about x: y goes to z */
-    assert_ok(abut_mesh_transform(mesh, -3, quarter, &other));
-    up = abut_mesh_up(other);
-    assert_true(fabs(up.x) + fabs(up.y) + fabs(up.z + 1) < 1e-15);
-
-    abut_mesh *list[3] = {mesh, mesh, other}, *joined = NULL;
+    assert_ok(abut_mesh_transform(mesh, -3, quarter, &turned));
+    assert_up(turned, 0, -1);
+    abut_mesh *list[3] = {mesh, mesh, turned};
     assert_ok(abut_mesh_join(list, 2, &joined));
-    up = abut_mesh_up(joined);
-    assert_true(up.x == 0 && up.y == 1 && up.z == 0);
-    abut_mesh_destroy(joined);
-    assert_ok(abut_mesh_join(list, 3, &joined));
-    up = abut_mesh_up(joined);
-    assert_true(up.x == 0 && up.y == 0 && up.z == 0);
-    abut_mesh_destroy(joined);
-    abut_mesh_destroy(other);
-    abut_mesh_destroy(mesh);
-    up = abut_mesh_up(NULL);
-    assert_true(up.x == 0 && up.y == 0 && up.z == 0);
+    assert_up(joined, 1, 0);
+    assert_ok(abut_mesh_join(list, 3, &mixed));
+    assert_up(mixed, 0, 0);
+    assert_up(NULL, 0, 0);
 }
 
 static void draw(abut_mesh *mesh, const abut_picture_options *options, uint8_t *pixels,
@@ -685,7 +672,7 @@ TEST(is_drawn_upright) {
     enum { SIZE = 64 };
     static uint8_t usual[4 * SIZE * SIZE], upright[sizeof usual], lying[sizeof usual];
     bytes buffer = square_bytes();
-    abut_mesh *mesh = read_text(embed(SQUARE, &buffer));
+    AUTO(mesh) mesh = read_text(embed(SQUARE, &buffer));
     abut_picture_options options = abut_picture_options_default();
     options.width = options.height = SIZE;
     draw(mesh, &options, usual, sizeof usual);
@@ -697,7 +684,6 @@ TEST(is_drawn_upright) {
     options.eye_direction = (abut_vec3){0};
     draw(mesh, &options, lying, sizeof lying);
     assert_memory_not_equal(usual, lying, sizeof usual);
-    abut_mesh_destroy(mesh);
 }
 
 int main(void) {

@@ -38,7 +38,7 @@ TEST(reads_escapes_in_names) {
 
 TEST(bears_depth_and_numbers) {
     enum { DEEP = 100000 };
-    char *text = malloc(2 * DEEP + 100);
+    AUTO_FREE char *text = malloc(2 * DEEP + 100);
     memset(text, '[', DEEP);
     text[DEEP] = 0;
     refused(text, "nested more than 128 deep");
@@ -46,80 +46,64 @@ TEST(bears_depth_and_numbers) {
     memset(text + 5, '1', DEEP);
     strcpy(text + 5 + DEEP, "}");
     refused(text, "a number of more than 4096 digits");
-    free(text);
 }
 
 /* ---- size ---- */
-
-/* A text of `bytes` bytes that grows. */
-typedef struct long_text {
-    char *data;
-    size_t used, room;
-} long_text;
-
-static void append(long_text *to, const char *words) {
-    size_t length = strlen(words);
-    while (to->used + length + 1 > to->room) {
-        to->room = 2 * to->room + 4096;
-        to->data = realloc(to->data, to->room);
-    }
-    memcpy(to->data + to->used, words, length + 1);
-    to->used += length;
-}
 
 /* A million nodes, flat and as one chain, in time and memory that grow with them alone. */
 TEST(bears_a_million_nodes) {
     uint32_t nodes = test_rounds(1000000);
     bytes buffer = square_bytes();
     for (int chain = 0; chain < 2; chain++) {
-        long_text text = {0};
-        char words[100];
-        append(&text, "\"nodes\":[{\"mesh\":0}");
-        for (uint32_t i = 1; i < nodes; i++) {
-            snprintf(words, sizeof words, ",{\"children\":[%u]}", i - 1);
-            append(&text, chain ? words : ",{}");
-        }
-        append(&text, "]," SQUARE ",\"buffers\":[{\"byteLength\":60,\"uri\":\"data:;base64,");
-        char data[100];
-        encode(&buffer, data);
-        append(&text, data);
-        append(&text, "\"}]," HEAD "}");
-        memmove(text.data + 1, text.data, text.used); /* over the zero at the end */
-        text.data[0] = '{';
+        char *data, encoded[100];
+        size_t size;
+        FILE *text = open_memstream(&data, &size);
+        fputs("{\"nodes\":[{\"mesh\":0}", text);
+        for (uint32_t i = 1; i < nodes; i++)
+            if (chain)
+                fprintf(text, ",{\"children\":[%u]}", i - 1);
+            else
+                fputs(",{}", text);
+        fputs("]," SQUARE ",\"buffers\":[{\"byteLength\":60,\"uri\":\"data:;base64,", text);
+        encode(&buffer, encoded);
+        fprintf(text, "%s\"}]," HEAD "}", encoded);
+        fclose(text);
         test_memory memory = {0};
-        abut_context *context = test_context(&memory, 1);
-        abut_mesh *mesh = NULL;
-        assert_ok(abut_mesh_read_memory(context, text.data, text.used + 1, "a.gltf", NULL, &mesh));
+        AUTO(context) context = test_context(&memory, 1);
+        AUTO(mesh) mesh = NULL;
+        assert_ok(abut_mesh_read_memory(context, data, size, "a.gltf", NULL, &mesh));
         check_mesh(mesh, 4, square_at, 2, square_corners);
         assert_true(memory.peak_bytes < 400 * (uint64_t)nodes + (1u << 20));
-        abut_mesh_destroy(mesh);
-        abut_context_destroy(context);
-        free(text.data);
+        free(data);
     }
 }
 
 /* Many instances of a mesh with many vertices: more than the limit for their bytes. */
 TEST(refuses_bombs) {
-    long_text text = {0};
-    append(&text, "{" HEAD ",\"nodes\":[{\"mesh\":0}");
+    char *data;
+    size_t size;
+    FILE *text = open_memstream(&data, &size);
+    fputs("{" HEAD ",\"nodes\":[{\"mesh\":0}", text);
     for (int i = 0; i < 20000; i++)
-        append(&text, ",{\"mesh\":0}");
-    append(&text, "],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],"
-                  "\"accessors\":[{\"bufferView\":0,\"count\":6000," FLOATS
-                  "}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":72000}],\"buffers\":[{"
-                  "\"byteLength\":72000,\"uri\":\"data:;base64,");
+        fputs(",{\"mesh\":0}", text);
+    fputs("],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],"
+          "\"accessors\":[{\"bufferView\":0,\"count\":6000," FLOATS
+          "}],\"bufferViews\":[{\"buffer\":0,\"byteLength\":72000}],\"buffers\":[{"
+          "\"byteLength\":72000,\"uri\":\"data:;base64,",
+          text);
     for (int i = 0; i < 96000; i++)
-        append(&text, "A");
-    append(&text, "\"}]}");
+        fputs("A", text);
+    fputs("\"}]}", text);
+    fclose(text);
     test_memory memory = {0};
-    abut_context *context = test_context(&memory, 1);
+    AUTO(context) context = test_context(&memory, 1);
     abut_mesh *mesh = NULL;
     assert_fails(ABUT_ERROR_LIMIT, "a.gltf: its instances need more than",
-                 abut_mesh_read_memory(context, text.data, text.used, "a.gltf", NULL, &mesh));
+                 abut_mesh_read_memory(context, data, size, "a.gltf", NULL, &mesh));
     assert_null(mesh);
-    assert_true(memory.peak_bytes < 3000 * (uint64_t)text.used);
+    assert_true(memory.peak_bytes < 3000 * size);
     abut_context_destroy(context);
-    free(text.data);
+    free(data);
     /* a sparse accessor that says that it has a billion zeros */
     bytes buffer = square_bytes();
     append_bytes(&buffer, "\1\0\3\0", 4);
@@ -136,33 +120,33 @@ TEST(refuses_bombs) {
     assert_fails(ABUT_ERROR_LIMIT, "its instances need more than",
                  abut_mesh_read_memory(context, bomb, strlen(bomb), "a.gltf", NULL, &mesh));
     assert_true(memory.peak_bytes < 100000);
-    abut_context_destroy(context);
 }
 
 /* Many instances of a mesh whose object is long: no vertices, but time. */
 TEST(refuses_bombs_of_time) {
-    long_text text = {0};
-    append(&text, "{" HEAD ",\"nodes\":[{\"mesh\":0}");
+    char *data;
+    size_t size;
+    FILE *text = open_memstream(&data, &size);
+    fputs("{" HEAD ",\"nodes\":[{\"mesh\":0}", text);
     for (int i = 0; i < 60000; i++)
-        append(&text, ",{\"mesh\":0}");
-    append(&text, "],\"meshes\":[{\"a\":0");
+        fputs(",{\"mesh\":0}", text);
+    fputs("],\"meshes\":[{\"a\":0", text);
     for (int i = 0; i < 60000; i++)
-        append(&text, ",\"a\":0");
-    append(&text, "}]}");
+        fputs(",\"a\":0", text);
+    fputs("}]}", text);
+    fclose(text);
     abut_mesh *mesh = NULL;
     assert_fails(ABUT_ERROR_LIMIT, "a.gltf: its instances need more than",
-                 check_read(text.data, text.used, "a.gltf", &mesh));
+                 check_read(data, size, "a.gltf", &mesh));
     assert_null(mesh);
-    free(text.data);
+    free(data);
 }
 
 /* ---- memory and cancelling ---- */
 
 static abut_status read_once(abut_context *context, void *path) {
-    abut_mesh *mesh = NULL;
-    abut_status status = abut_mesh_read(context, path, NULL, &mesh);
-    abut_mesh_destroy(mesh);
-    return status;
+    AUTO(mesh) mesh = NULL;
+    return abut_mesh_read(context, path, NULL, &mesh);
 }
 
 TEST(survives_every_failed_allocation) {
@@ -188,19 +172,21 @@ static bool stop(void *user, const char *stage, double fraction) {
 }
 
 TEST(can_be_cancelled) {
-    long_text text = {0};
-    append(&text, "{" HEAD ",\"extras\":[0");
+    char *data;
+    size_t size;
+    FILE *text = open_memstream(&data, &size);
+    fputs("{" HEAD ",\"extras\":[0", text);
     for (int i = 0; i < 400000; i++)
-        append(&text, ",0");
-    append(&text, "]}");
+        fputs(",0", text);
+    fputs("]}", text);
+    fclose(text);
     int calls = 0;
-    abut_context *context = test_watched(stop, &calls);
+    AUTO(context) context = test_watched(stop, &calls);
     abut_mesh *mesh = NULL;
     assert_fails(ABUT_ERROR_CANCELLED, "cancelled",
-                 abut_mesh_read_memory(context, text.data, text.used, "a.gltf", NULL, &mesh));
+                 abut_mesh_read_memory(context, data, size, "a.gltf", NULL, &mesh));
     assert_int_equal(3, calls);
-    abut_context_destroy(context);
-    free(text.data);
+    free(data);
 }
 
 /* Any byte of a GLB changed: read or rejected, and never more memory than the limit for the file.
@@ -209,21 +195,19 @@ TEST(bears_changed_bytes) {
     bytes buffer = square_bytes(), glb = pack(ONE_NODE "," SQUARE, &buffer);
     test_random random = {7};
     test_memory memory = {0};
-    abut_context *context = test_context(&memory, 1);
+    AUTO(context) context = test_context(&memory, 1);
     for (uint32_t round = test_rounds(40000); round; round--) {
         bytes changed = glb;
         for (uint32_t i = test_random_below(&random, 3) + 1; i; i--)
             changed.data[test_random_below(&random, (uint32_t)glb.count)] =
                 (unsigned char)test_random_bits(&random);
-        abut_mesh *mesh = NULL;
+        AUTO(mesh) mesh = NULL;
         abut_status status =
             abut_mesh_read_memory(context, changed.data, changed.count, "a.glb", NULL, &mesh);
         assert_true(status == ABUT_OK || status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_LIMIT);
-        abut_mesh_destroy(mesh);
     }
     assert_int_equal(1, memory.live_count);
     assert_true(memory.peak_bytes < 100u << 20);
-    abut_context_destroy(context);
 }
 
 int main(void) {

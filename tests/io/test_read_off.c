@@ -1,18 +1,9 @@
 /* OFF in every layout that its description allows, and rejected files. */
-#include "mesh/check.h"
+#include "io/readers.h"
 
 static void refused(const char *text, const char *part) {
     check_refused(text, strlen(text), "bad.off", part);
 }
-
-static abut_mesh *read(const char *text) {
-    abut_mesh *mesh = NULL;
-    assert_ok(check_read(text, strlen(text), "good.off", &mesh));
-    return mesh;
-}
-
-static const double corners[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
-static const uint32_t two[] = {0, 1, 2, 0, 2, 3};
 
 #define VERTICES "0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
 #define FACES "3 0 1 2\n3 0 2 3\n"
@@ -37,37 +28,29 @@ TEST(reads_every_layout) {
         "CNOFF\n4 2 0\n0 0 0 0 0 1 9 9 9\n1 0 0 0 0 1 9\n0 1 0 0 0 1\n0 0 1 1 0 0 8 8\n" FACES,
         "STCNOFF\n4 2 0\n0 0 0 0 0 1 9 .5 .5\n1 0 0 0 0 1 9\n0 1 0 0 0 1\n0 0 1 1 0 0 8 8\n" FACES,
         "\xef\xbb\xbfOFF\n4 2 0\n" VERTICES FACES};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        abut_mesh *mesh = read(texts[i]);
-        check_mesh(mesh, 4, corners, 2, two);
-        abut_mesh_destroy(mesh);
-    }
+    EACH_GIVES_TWO(texts, "a.off");
 }
 
 TEST(is_known_by_its_first_word) {
     static const char *const texts[] = {"OFF\n4 2 0\n" VERTICES FACES,
                                         "NOFF 4 2 0\n0 0 0 0 0 1\n1 0 0 0 0 1\n0 1 0 0 0 1\n"
                                         "0 0 1 1 0 0\n" FACES};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        abut_mesh *mesh = NULL;
-        assert_ok(check_read(texts[i], strlen(texts[i]), "no ending", &mesh));
-        check_mesh(mesh, 4, corners, 2, two);
-        abut_mesh_destroy(mesh);
-    }
+    EACH_GIVES_TWO(texts, "no ending");
 }
 
 TEST(keeps_doubles) {
     static const double exact[] = {0.1, 1e-30, 123456789.12345679, 1, 0, 0, 0, 1, 0};
-    static const uint32_t one[] = {0, 1, 2};
-    abut_mesh *mesh = read("OFF\n3 1 0\n0.1 1e-30 123456789.12345679\n1 0 0\n0 1 0\n3 0 1 2\n");
-    check_mesh(mesh, 3, exact, 1, one);
-    abut_mesh_destroy(mesh);
+    AUTO(mesh)
+    mesh = read_named("OFF\n3 1 0\n0.1 1e-30 123456789.12345679\n1 0 0\n0 1 0\n3 0 1 2\n", "a.off");
+    check_mesh(mesh, 3, exact, 1, two_triangles);
 }
 
 TEST(cuts_polygons) {
     /* a comb of ten corners, not convex: eight triangles that cover it once */
-    abut_mesh *mesh = read("OFF\n10 1 0\n0 0 0\n9 0 0\n9 4 0\n8 4 0\n7 1 0\n6 4 0\n5 4 0\n3 1 0\n"
-                           "1 4 0\n0 4 0\n10 0 1 2 3 4 5 6 7 8 9\n");
+    AUTO(mesh)
+    mesh = read_named("OFF\n10 1 0\n0 0 0\n9 0 0\n9 4 0\n8 4 0\n7 1 0\n6 4 0\n5 4 0\n3 1 0\n"
+                      "1 4 0\n0 4 0\n10 0 1 2 3 4 5 6 7 8 9\n",
+                      "a.off");
     assert_int_equal(8, abut_mesh_triangle_count(mesh));
     double area = 0;
     for (uint32_t i = 0; i < 8; i++) {
@@ -79,7 +62,6 @@ TEST(cuts_polygons) {
         area += twice / 2;
     }
     assert_true(fabs(area - (36 - 3 - 6)) < 1e-12); /* the box less two notches */
-    abut_mesh_destroy(mesh);
 }
 
 TEST(refuses_with_the_place) {

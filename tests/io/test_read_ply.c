@@ -1,16 +1,7 @@
-#include "mesh/check.h"
-
-static const double corner_positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
-static const uint32_t two_triangles[] = {0, 1, 2, 0, 2, 3};
+#include "io/readers.h"
 
 static void refused(const char *text, const char *part) {
     check_refused(text, strlen(text), "bad.ply", part);
-}
-
-static abut_mesh *read(const char *text) {
-    abut_mesh *mesh = NULL;
-    assert_ok(check_read(text, strlen(text), "good.ply", &mesh));
-    return mesh;
 }
 
 #define HEAD(vertices, faces)                                                               \
@@ -36,11 +27,7 @@ TEST(reads_text) {
         "element last 1\nproperty uint q\nend_header\n"
         "3 1 2 3 4\n0 4\n2 0.5 0.5 3 0 1 2 7\n0 3 0 2 3 7\n"
         "0 0 0 nan 0\n1 1 9 0 x 0\n0 0 1 1 0\n0 2 9 9 0 1 1\n77\n"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        abut_mesh *mesh = read(texts[i]);
-        check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-        abut_mesh_destroy(mesh);
-    }
+    EACH_GIVES_TWO(texts, "a.ply");
 }
 
 TEST(reads_strips) {
@@ -58,11 +45,9 @@ TEST(reads_strips) {
                  {"6 -1 0 -1 0 1 2\n", 1, {0, 1, 2}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400];
-        abut_mesh *mesh = NULL;
         snprintf(text, sizeof text, "%s%s", head, cases[i].strips);
-        assert_ok(check_read(text, strlen(text), "strips.ply", &mesh));
+        AUTO(mesh) mesh = read_named(text, "strips.ply");
         check_mesh(mesh, 5, NULL, cases[i].count, cases[i].corners);
-        abut_mesh_destroy(mesh);
     }
     char text[400];
     snprintf(text, sizeof text, "%s4 0 1 2 5\n", head);
@@ -72,26 +57,19 @@ TEST(reads_strips) {
 }
 
 TEST(a_float_is_a_float) {
-    abut_mesh *mesh = read(HEAD("3", "1") "0.1 0 0\n0 0.1 0\n0 0 16777217\n3 0 1 2\n");
+    AUTO(mesh)
+    mesh = read_named(HEAD("3", "1") "0.1 0 0\n0 0.1 0\n0 0 16777217\n3 0 1 2\n", "a.ply");
     volatile float tenth = 0.1f;
     static double expected[9];
     expected[0] = expected[4] = (double)tenth;
     expected[8] = 16777216;
-    static const uint32_t one[] = {0, 1, 2};
-    check_mesh(mesh, 3, expected, 1, one);
-    abut_mesh_destroy(mesh);
+    check_mesh(mesh, 3, expected, 1, two_triangles);
 }
 
 /* ---- binary ---- */
 
-typedef struct bytes {
-    unsigned char at[4096];
-    size_t count;
-} bytes;
-
-static void append_text(bytes *out, const char *text) {
-    memcpy(out->at + out->count, text, strlen(text));
-    out->count += strlen(text);
+static void refused_binary(const bytes *file, const char *part) {
+    check_refused((const char *)file->data, file->count, "bad.ply", part);
 }
 
 /* Types in PLY's order: char uchar short ushort int uint float double. */
@@ -104,19 +82,14 @@ static const char *const new_names[] = {"int8",  "uint8",  "int16",   "uint16",
 static void put_value(bytes *out, int type, double value, bool big) {
     unsigned char raw[8];
     float single = (float)value;
-    int64_t whole = type < 6 ? (int64_t)value : 0;
-    uint64_t bits = (uint64_t)whole;
-    if (type == 6) {
-        uint32_t low;
-        memcpy(&low, &single, 4);
-        bits = low;
-    } else if (type == 7) {
+    uint64_t bits = type < 6 ? (uint64_t)(int64_t)value : 0;
+    if (type == 6)
+        memcpy(&bits, &single, 4);
+    else if (type == 7)
         memcpy(&bits, &value, 8);
-    }
     for (int i = 0; i < sizes[type]; i++)
-        raw[i] = (unsigned char)(bits >> 8 * i);
-    for (int i = 0; i < sizes[type]; i++)
-        out->at[out->count++] = raw[big ? sizes[type] - 1 - i : i];
+        raw[big ? sizes[type] - 1 - i : i] = (unsigned char)(bits >> 8 * i);
+    append_bytes(out, raw, (size_t)sizes[type]);
 }
 
 /* A tetrahedron's two faces with coordinates of one type, counts of another, indices of a third,
@@ -137,7 +110,7 @@ static void make_binary(bytes *out, int type, int count_type, int index_type, bo
         if (*p == '\n')
             append_text(out, line_end);
         else
-            out->at[out->count++] = (unsigned char)*p;
+            append_bytes(out, p, 1);
     for (int i = 0; i < 2; i++) {
         put_value(out, 2, -5, big);
         put_value(out, count_type, i, big);
@@ -168,10 +141,7 @@ TEST(reads_every_type) {
                     static const char *const ends[] = {"\n", "\r\n", "\r"};
                     make_binary(&file, type, count_type, index_type, big,
                                 ends[(type + count_type + index_type) % 3]);
-                    abut_mesh *mesh = NULL;
-                    assert_ok(check_read(file.at, file.count, "b.ply", &mesh));
-                    check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-                    abut_mesh_destroy(mesh);
+                    gives_two(file.data, file.count, "b.ply");
                 }
 }
 
@@ -183,51 +153,41 @@ TEST(lone_cr_before_a_line_feed_byte) {
                 "char y\rproperty char z\relement face 1\rproperty list uchar uchar vertex_index\r"
                 "end_header\r\n");
     static const unsigned char data[] = {0, 0, 1, 0, 0, 0, 1, 0, 3, 0, 1, 2};
-    memcpy(file.at + file.count, data, sizeof data);
-    file.count += sizeof data;
-    abut_mesh *mesh = NULL;
-    assert_ok(check_read(file.at, file.count, "b.ply", &mesh));
+    append_bytes(&file, data, sizeof data);
+    AUTO(mesh) mesh = NULL;
+    assert_ok(check_read(file.data, file.count, "b.ply", &mesh));
     assert_true(check_position(mesh, 0).x == 10);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(survives_truncation) {
-    bytes file;
-    for (int kind = 0; kind < 3; kind++) {
-        file.count = 0;
-        if (kind < 2)
-            make_binary(&file, 6, 1, 4, kind == 1, "\n");
-        else
-            append_text(&file, HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3");
-        for (size_t length = 0; length < file.count; length++) {
-            unsigned char *copy = malloc(length + 1);
-            memcpy(copy, file.at, length);
-            abut_mesh *mesh = NULL;
-            assert_int_equal(ABUT_ERROR_FORMAT, check_read(copy, length, "cut.ply", &mesh));
-            assert_non_null(strstr(abut_last_error(), "cut.ply: "));
-            assert_null(mesh);
-            free(copy);
-        }
-        abut_mesh *mesh = NULL;
-        assert_ok(check_read(file.at, file.count, "whole.ply", &mesh));
-        abut_mesh_destroy(mesh);
+    static const char text[] = HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3";
+    assert_int_equal(0, check_beginnings(text, sizeof text - 1, "cut.ply"));
+    for (int big = 0; big < 2; big++) {
+        bytes file;
+        make_binary(&file, 6, 1, 4, big, "\n");
+        assert_int_equal(0, check_beginnings(file.data, file.count, "cut.ply"));
     }
 }
 
-/* Faces as nearly all programs write them have a way of their own: triangles before and after a
- * quad, cut off anywhere, or with a corner that is none. */
+/* A file as nearly all programs write it, up to its faces. */
+static bytes plain_start(const char *faces) {
+    bytes file = {.count = 0};
+    append_text(&file, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\n"
+                       "property float y\nproperty float z\nelement face ");
+    append_text(&file, faces);
+    append_text(&file, "\nproperty list uchar int vertex_indices\nend_header\n");
+    for (int i = 0; i < 12; i++)
+        put_value(&file, 6, corner_positions[i], false);
+    return file;
+}
+
+/* Triangles before and after a quad, cut off anywhere, or with a corner that is none. */
 TEST(plain_faces) {
     static const uint32_t expected[] = {0, 1, 2, 0, 1, 2, 0, 2, 3, 0, 2, 3, 3, 2, 1};
     static const int faces[4][5] = {{3, 0, 1, 2}, {4, 0, 1, 2, 3}, {3, 0, 2, 3}, {3, 3, 2, 1}};
-    bytes file = {.count = 0};
+    bytes file = plain_start("4");
     size_t begin[5];
     abut_mesh *mesh = NULL;
-    append_text(
-        &file, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\nproperty "
-               "float y\nproperty float z\nelement face 4\nproperty list uchar int "
-               "vertex_indices\nend_header\n");
-    for (int i = 0; i < 12; i++)
-        put_value(&file, 6, corner_positions[i], false);
     for (int i = 0; i < 4; i++) {
         begin[i] = file.count;
         put_value(&file, 1, faces[i][0], false);
@@ -237,21 +197,21 @@ TEST(plain_faces) {
     begin[4] = file.count;
     abut_mesh_read_options options = abut_mesh_read_options_default();
     options.triangulation = ABUT_TRIANGULATION_FAN;
-    assert_ok(abut_mesh_read(NULL, test_file("plain.ply", file.at, file.count), &options, &mesh));
+    assert_ok(abut_mesh_read(NULL, test_file("plain.ply", file.data, file.count), &options, &mesh));
     check_mesh(mesh, 4, corner_positions, 5, expected);
     abut_mesh_destroy(mesh);
     mesh = NULL;
     for (size_t length = begin[0]; length < file.count; length++)
-        assert_int_equal(ABUT_ERROR_FORMAT, check_read(file.at, length, "cut.ply", &mesh));
+        assert_int_equal(ABUT_ERROR_FORMAT, check_read(file.data, length, "cut.ply", &mesh));
     for (int i = 0; i < 4; i++)
         for (size_t at = begin[i] + 1; at < begin[i + 1]; at += 4)
             for (int high = 0; high < 2; high++) {
                 bytes bad = file;
                 char place[64];
-                memset(bad.at + at, 0, 4);
-                bad.at[at + (high ? 3 : 0)] = high ? 0x80 : 4; /* negative, or one too many */
+                memset(bad.data + at, 0, 4);
+                bad.data[at + (high ? 3 : 0)] = high ? 0x80 : 4; /* negative, or one too many */
                 snprintf(place, sizeof place, "byte %zu: face %d refers to vertex", begin[i], i);
-                check_refused((char *)bad.at, bad.count, "bad.ply", place);
+                refused_binary(&bad, place);
             }
 }
 
@@ -260,27 +220,20 @@ TEST(more_triangles_than_faces) {
     enum { FACES = 10000, FACE_BYTES = 1 + 4 * 4 };
     static const int32_t corners[] = {0, 1, 2, 3};
     static unsigned char data[FACES * FACE_BYTES + 1000];
-    bytes head = {.count = 0};
-    append_text(
-        &head, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\nproperty "
-               "float y\nproperty float z\nelement face 10000\nproperty list uchar int "
-               "vertex_indices\nend_header\n");
-    for (int i = 0; i < 12; i++)
-        put_value(&head, 6, corner_positions[i], false);
-    memcpy(data, head.at, head.count);
+    bytes head = plain_start("10000");
+    memcpy(data, head.data, head.count);
     for (size_t i = 0, at = head.count; i < FACES; i++, at += FACE_BYTES) {
         data[at] = 4;
         memcpy(data + at + 1, corners, sizeof corners);
     }
     abut_mesh_read_options options = abut_mesh_read_options_default();
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     options.triangulation = ABUT_TRIANGULATION_FAN;
     size_t length = head.count + (size_t)FACES * FACE_BYTES;
     assert_ok(abut_mesh_read(NULL, test_file("quads.ply", data, length), &options, &mesh));
     assert_int_equal(abut_mesh_triangle_count(mesh), 2 * FACES);
     for (size_t i = 0; i < FACES; i++)
         assert_memory_equal(abut_mesh_indices(mesh) + 6 * i, two_triangles, sizeof two_triangles);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- bad ---- */
@@ -363,39 +316,28 @@ TEST(refuses_bad_data) {
             "line 11: 'x' is not a number");
     bytes file;
     make_binary(&file, 6, 5, 5, false, "\n"); /* uint counts and indices */
-    unsigned char *face = file.at + file.count - 4 - 2 * 17;
+    unsigned char *face = file.data + file.count - 4 - 2 * 17;
     char place[64];
-    snprintf(place, sizeof place, "byte %zu: face 0", (size_t)(face - file.at));
+    snprintf(place, sizeof place, "byte %zu: face 0", (size_t)(face - file.data));
     memset(face + 4, 0xff, 4);
-    check_refused((char *)file.at, file.count, "bad.ply", place);
-    check_refused((char *)file.at, file.count, "bad.ply", "refers to vertex 4294967295");
+    refused_binary(&file, place);
+    refused_binary(&file, "refers to vertex 4294967295");
     memset(face, 0xff, 4);
-    check_refused((char *)file.at, file.count, "bad.ply", "a list of 4294967295 values, but only");
+    refused_binary(&file, "a list of 4294967295 values, but only");
     make_binary(&file, 6, 4, 4, true, "\n"); /* int */
-    face = file.at + file.count - 4 - 2 * 17;
+    face = file.data + file.count - 4 - 2 * 17;
     memset(face, 0xff, 4);
-    check_refused((char *)file.at, file.count, "bad.ply", "a list of -1 values");
+    refused_binary(&file, "a list of -1 values");
     make_binary(&file, 6, 1, 4, false, "\n");
-    unsigned char *vertex = file.at + file.count - 4 - 2 * 14 - 4 * 20;
+    unsigned char *vertex = file.data + file.count - 4 - 2 * 14 - 4 * 20;
     memset(vertex, 0xff, 4); /* a NaN */
-    snprintf(place, sizeof place, "byte %zu: vertex 0 is (0, ", (size_t)(vertex - file.at));
-    check_refused((char *)file.at, file.count, "bad.ply", place);
+    snprintf(place, sizeof place, "byte %zu: vertex 0 is (0, ", (size_t)(vertex - file.data));
+    refused_binary(&file, place);
 }
 
 TEST(reads_very_long_lines) {
-    enum { LONG = 10000000 };
-    char *text = malloc(LONG + 2000);
-    strcpy(text, "ply\nformat ascii 1.0\ncomment ");
-    size_t start = strlen(text);
-    memset(text + start, 'c', LONG);
-    strcpy(text + start + LONG, strchr(HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3\n", 'e') - 1);
-    abut_mesh *mesh = NULL;
-    assert_ok(abut_mesh_read(NULL, test_file("long.ply", text, strlen(text)), NULL, &mesh));
-    check_mesh(mesh, 4, corner_positions, 2, two_triangles);
-    abut_mesh_destroy(mesh);
-    strcpy(text, "ply\nformat ascii 1.0\nelement ");
-    memset(text + start, 'c', LONG);
-    text[start + LONG] = 0;
-    refused(text, "line 3:");
-    free(text);
+    const char *text = filled_text("ply\nformat ascii 1.0\ncomment ", 'c',
+                                   strchr(HEAD("4", "2") CORNERS "3 0 1 2\n3 0 2 3\n", 'e') - 1);
+    gives_two(text, strlen(text), "long.ply");
+    refused(filled_text("ply\nformat ascii 1.0\nelement ", 'c', ""), "line 3:");
 }

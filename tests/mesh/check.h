@@ -68,7 +68,7 @@ static inline void check_equal(const abut_mesh *a, const abut_mesh *b) {
 /* A wavy grid of n x n cells, 2 triangles each; `random` noise makes the digits of z long. */
 static inline abut_mesh *check_grid(abut_context *context, uint32_t n, bool single) {
     uint32_t side = n + 1;
-    double *positions = malloc(3 * sizeof *positions * side * side);
+    AUTO_FREE double *positions = malloc(3 * sizeof *positions * side * side);
     uint32_t *indices = malloc(6 * sizeof *indices * n * n), *out = indices;
     test_random random = {n};
     for (uint32_t i = 0; i < side * side; i++) {
@@ -85,7 +85,6 @@ static inline abut_mesh *check_grid(abut_context *context, uint32_t n, bool sing
             out += 6;
         }
     abut_mesh *mesh = test_mesh(context, positions, side * side, indices, 2 * n * n);
-    free(positions);
     free(indices);
     return mesh;
 }

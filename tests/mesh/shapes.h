@@ -62,6 +62,27 @@ static inline abut_mesh *soup_mesh(abut_context *context, const soup *s) {
     return mesh;
 }
 
+typedef struct refusal {
+    const char *stage;
+    double limit;
+} refusal;
+
+static inline bool refuse_stage(void *user, const char *stage, double fraction) {
+    const refusal *refused = user;
+    return strcmp(stage, refused->stage) != 0 || fraction < refused->limit;
+}
+
+/* `work` is cancelled whenever its caller says so in a stage, up to some tenths of it. */
+static inline void check_cancelling(const char *stage, int tenths,
+                                    abut_status (*work)(abut_context *context, void *data),
+                                    void *data) {
+    for (int i = 0; i <= tenths; i++) {
+        refusal refused = {stage, i / 10.0};
+        AUTO(context) context = test_watched(refuse_stage, &refused);
+        assert_fails(ABUT_ERROR_CANCELLED, stage, work(context, data));
+    }
+}
+
 /* A box with outward triangles: vertex 4 i + 2 j + k at lo + (i, j, k) (hi - lo). */
 static inline void soup_box(soup *s, double lo, double hi) {
     uint32_t v = s->vertex_count;

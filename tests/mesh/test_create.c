@@ -7,8 +7,7 @@ static const double positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 static const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
 
 static abut_mesh_input good(void) {
-    abut_mesh_input input = abut_mesh_input_doubles(positions, 4, indices, 2);
-    return input;
+    return abut_mesh_input_doubles(positions, 4, indices, 2);
 }
 
 TEST(copies_what_it_gets) {
@@ -19,7 +18,7 @@ TEST(copies_what_it_gets) {
     abut_mesh_input input = good();
     input.positions = own;
     input.indices = own_indices;
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     assert_ok(abut_mesh_create(NULL, &input, &mesh));
     memset(own, 0x55, sizeof own);
     memset(own_indices, 0x55, sizeof own_indices);
@@ -27,7 +26,6 @@ TEST(copies_what_it_gets) {
     abut_box bounds = abut_mesh_bounds(mesh);
     assert_true(bounds.lo.x == 0 && bounds.lo.y == 0 && bounds.lo.z == 0);
     assert_true(bounds.hi.x == 1 && bounds.hi.y == 1 && bounds.hi.z == 1);
-    abut_mesh_destroy(mesh);
 }
 
 /* Every type at every stride and misalignment, in blocks that end with the last element: ASan sees
@@ -39,7 +37,8 @@ TEST(takes_any_layout) {
                 size_t scalar = type ? 4 : 8, index = index_type ? 2 : 4;
                 size_t stride = 3 * scalar + gap, index_stride = 3 * index + gap;
                 size_t bytes = 3 * stride + 3 * scalar, index_bytes = index_stride + 3 * index;
-                unsigned char *block = malloc(bytes + 1), *index_block = malloc(index_bytes + 1);
+                AUTO_FREE unsigned char *block = malloc(bytes + 1),
+                                        *index_block = malloc(index_bytes + 1);
                 for (size_t i = 0; i < 12; i++) {
                     float single = (float)positions[i];
                     memcpy(block + 1 + i / 3 * stride + i % 3 * scalar,
@@ -57,12 +56,9 @@ TEST(takes_any_layout) {
                 input.indices = index_block + 1;
                 input.index_type = index_type ? ABUT_INDEX_UINT16 : ABUT_INDEX_UINT32;
                 input.index_stride = gap ? index_stride : 0;
-                abut_mesh *mesh = NULL;
+                AUTO(mesh) mesh = NULL;
                 assert_ok(abut_mesh_create(NULL, &input, &mesh));
                 check_mesh(mesh, 4, positions, 2, indices);
-                abut_mesh_destroy(mesh);
-                free(block);
-                free(index_block);
             }
 }
 
@@ -99,35 +95,23 @@ TEST(refuses_bad_arguments) {
     abut_mesh_input input = good();
     assert_refused("input is null", abut_mesh_create(NULL, NULL, &mesh));
     assert_refused("mesh is null", abut_mesh_create(NULL, &input, NULL));
-    input.size = 0;
-    assert_refused("size", abut_mesh_create(NULL, &input, &mesh));
-    input.size = sizeof input + 1;
-    assert_refused("size", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.positions = NULL;
-    assert_refused("no positions", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.vertex_count = 0;
-    assert_refused("no positions", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.triangle_count = 0;
-    assert_refused("no triangles", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.position_type = (abut_scalar_type)3;
-    assert_refused("position_type is 3", abut_mesh_create(NULL, &input, &mesh));
-    input.position_type = ABUT_SCALAR_NONE; /* what the default says */
-    assert_refused("set it to", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.index_type = (abut_index_type)-1;
-    assert_refused("index_type", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.position_stride = 23;
-    assert_refused("position_stride is 23", abut_mesh_create(NULL, &input, &mesh));
-    input.position_stride = SIZE_MAX / 2;
-    assert_refused("position_stride", abut_mesh_create(NULL, &input, &mesh));
-    input = good();
-    input.index_stride = 11;
-    assert_refused("index_stride is 11", abut_mesh_create(NULL, &input, &mesh));
+#define REFUSED(part, change)                                        \
+    do {                                                             \
+        input = good();                                              \
+        change;                                                      \
+        assert_refused(part, abut_mesh_create(NULL, &input, &mesh)); \
+    } while (0)
+    REFUSED("size", input.size = 0);
+    REFUSED("size", input.size = sizeof input + 1);
+    REFUSED("no positions", input.positions = NULL);
+    REFUSED("no positions", input.vertex_count = 0);
+    REFUSED("no triangles", input.triangle_count = 0);
+    REFUSED("position_type is 3", input.position_type = (abut_scalar_type)3);
+    REFUSED("set it to", input.position_type = ABUT_SCALAR_NONE); /* what the default says */
+    REFUSED("index_type", input.index_type = (abut_index_type)-1);
+    REFUSED("position_stride is 23", input.position_stride = 23);
+    REFUSED("position_stride", input.position_stride = SIZE_MAX / 2);
+    REFUSED("index_stride is 11", input.index_stride = 11);
     assert_ptr_equal(&mesh, mesh);
 }
 
@@ -169,12 +153,11 @@ TEST(refuses_bad_elements) {
 TEST(degenerate_input_is_legal) {
     static const double far[] = {1e90, -1e90, 1e90, 5e-324, 0, 0, 7, 7, 7};
     static const uint32_t odd[] = {0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0};
-    abut_mesh *mesh = test_mesh(NULL, far, 3, odd, 4);
+    AUTO(mesh) mesh = test_mesh(NULL, far, 3, odd, 4);
     check_mesh(mesh, 3, far, 4, odd);
     abut_box bounds = abut_mesh_bounds(mesh); /* without vertex 2, which no triangle uses */
     assert_true(bounds.lo.x == 5e-324 && bounds.lo.y == -1e90 && bounds.lo.z == 0);
     assert_true(bounds.hi.x == 1e90 && bounds.hi.y == 0 && bounds.hi.z == 1e90);
-    abut_mesh_destroy(mesh);
 }
 
 /* origin + position must be what came in, and floats must stay floats when taken relative. */
@@ -195,7 +178,7 @@ TEST(the_origin_costs_no_bit) {
             volatile float single = (float)x;
             p[i] = floats ? (double)single : x;
         }
-        abut_mesh *mesh = test_mesh(NULL, p, COUNT, NULL, 0);
+        AUTO(mesh) mesh = test_mesh(NULL, p, COUNT, NULL, 0);
         for (uint32_t i = 0; i < COUNT; i++) {
             abut_vec3 q = check_position(mesh, i), relative = abut_mesh_local_positions(mesh)[i];
             assert_true(q.x == p[3 * i] && q.y == p[3 * i + 1] && q.z == p[3 * i + 2]);
@@ -205,15 +188,13 @@ TEST(the_origin_costs_no_bit) {
                 assert_true((double)single == r[axis]);
             }
         }
-        abut_mesh_destroy(mesh);
     }
     /* far away, relative positions are small */
     static const double far[] = {1e6, 1e6, 0, 1e6 + 1, 1e6, 0, 1e6, 1e6 + 1, 0};
-    abut_mesh *mesh = test_mesh(NULL, far, 3, NULL, 0);
+    AUTO(mesh) mesh = test_mesh(NULL, far, 3, NULL, 0);
     for (int i = 0; i < 3; i++)
         assert_true(fabs(abut_mesh_local_positions(mesh)[i].x) <= 1 &&
                     fabs(abut_mesh_local_positions(mesh)[i].y) <= 1);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(null_is_empty) {
@@ -242,10 +223,9 @@ TEST(holds_are_counted) {
 }
 
 static abut_status create_once(abut_context *context, void *user) {
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_status status = abut_mesh_create(context, user, &mesh);
     assert_true(!status == !!mesh);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -294,11 +274,10 @@ TEST(hull_of_a_grid) {
     abut_vec3 points[120];
     for (int i = 0; i < 120; i++)
         points[i] = (abut_vec3){i % 60 % 5, i % 60 / 5 % 4, i % 60 / 20};
-    abut_mesh *hull;
+    AUTO(mesh) hull = NULL;
     assert_ok(abut_mesh_create_hull(NULL, points, 120, &hull));
     check_hull(hull, points, 120);
     assert_int_equal(abut_mesh_vertex_count(hull), 8);
-    abut_mesh_destroy(hull);
 }
 
 TEST(hull_of_random_points) {
@@ -314,7 +293,7 @@ TEST(hull_of_random_points) {
                        : kind == 3 ? 1048576 + (double)test_random_below(&random, 1 << 20)
                                    : test_random_real(&random, -1, 1);
         }
-        abut_mesh *hull = NULL;
+        AUTO(mesh) hull = NULL;
         abut_status status = abut_mesh_create_hull(NULL, points, count, &hull);
         if (status) {
             assert_int_equal(kind, 1); /* few points of a grid may be in one plane */
@@ -323,7 +302,6 @@ TEST(hull_of_random_points) {
         }
         if (kind != 2) /* whose positions are rounded when they become relative */
             check_hull(hull, points, count);
-        abut_mesh_destroy(hull);
     }
 }
 
@@ -381,12 +359,11 @@ TEST(hulls_can_be_cancelled) {
                        test_random_real(&random, -1, 1)};
         points[i] = v3_normalise(p);
     }
-    abut_context *context = test_watched(stop_hull, &calls);
+    AUTO(context) context = test_watched(stop_hull, &calls);
     abut_mesh *hull = NULL;
     assert_int_equal(ABUT_ERROR_CANCELLED, abut_mesh_create_hull(context, points, 5000, &hull));
     assert_null(hull);
     assert_int_equal(3, calls);
-    abut_context_destroy(context);
 }
 
 TEST(hull_of_what_has_none) {
@@ -412,10 +389,8 @@ static abut_status make_a_hull(abut_context *context, void *data) {
     for (int i = 0; i < 40; i++)
         points[i] = (abut_vec3){test_random_real(&random, -1, 1), test_random_real(&random, -1, 1),
                                 test_random_real(&random, -1, 1)};
-    abut_mesh *hull = NULL;
-    abut_status status = abut_mesh_create_hull(context, points, 40, &hull);
-    abut_mesh_destroy(hull);
-    return status;
+    AUTO(mesh) hull = NULL;
+    return abut_mesh_create_hull(context, points, 40, &hull);
 }
 
 TEST(hulls_without_memory) {
@@ -426,11 +401,10 @@ TEST(hulls_without_memory) {
 TEST(copied_positions_are_absolute) {
     const abut_vec3 corners[3] = {{1000, -2000, 5}, {1001, -2001, 6}, {1002, -2000, 7.25}};
     abut_vec3 copy[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    abut_mesh *mesh = test_mesh(NULL, corners, 3, NULL, 1);
+    AUTO(mesh) mesh = test_mesh(NULL, corners, 3, NULL, 1);
     assert_true(abut_mesh_local_origin(mesh).x != 0);
     assert_ok(abut_mesh_get_positions(mesh, copy));
     assert_memory_equal(copy, corners, sizeof corners);
     assert_refused("positions is null", abut_mesh_get_positions(mesh, NULL));
     assert_refused("mesh is null", abut_mesh_get_positions(NULL, copy));
-    abut_mesh_destroy(mesh);
 }

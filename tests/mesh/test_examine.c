@@ -445,7 +445,7 @@ static void brute_counts(const soup *s, uint32_t *duplicates, uint32_t *coincide
 
 TEST_THREADS(random_soups) {
     test_random random = {.state = 22};
-    abut_context *threaded = test_context(NULL, 3);
+    AUTO(context) threaded = test_context(NULL, 3);
     for (int round = 0; round < 300; round++) {
         soup *s = fresh();
         soup_random(s, &random, 1 + test_random_below(&random, round % 2 ? 30 : 5),
@@ -459,7 +459,6 @@ TEST_THREADS(random_soups) {
         assert_int_equal(coincident, count_of(&r, ABUT_PROBLEM_COINCIDENT_VERTEX));
         assert_int_equal(vertices, count_of(&r, ABUT_PROBLEM_NONMANIFOLD_VERTEX));
     }
-    abut_context_destroy(threaded);
 }
 
 /* Numbering vertices and triangles another way changes no count and no mass. */
@@ -504,10 +503,9 @@ TEST_THREADS(same_on_any_thread_count) {
     soup_random(s, &random, 500, 1000);
     for (int i = 0; i < 20; i++)
         soup_box(s, -i - 1, i + 1);
-    abut_context *context = test_context(NULL, 4);
+    AUTO(context) context = test_context(NULL, 4);
     abut_mesh_report a = examine(s), b = examine_mesh(soup_mesh(context, s));
     assert_memory_equal(&a, &b, sizeof a);
-    abut_context_destroy(context);
 }
 
 /* ---- hostile input ---- */
@@ -523,8 +521,8 @@ static abut_mesh_report timed(double *positions, uint32_t vertices, uint32_t *in
 
 TEST(hostile_meshes_take_no_square_time) {
     const uint32_t n = test_brief() ? 40000 : 400000;
-    double *positions = calloc(3 * (size_t)n, sizeof *positions);
-    uint32_t *indices = malloc(3 * (size_t)n * sizeof *indices);
+    AUTO_FREE double *positions = calloc(3 * (size_t)n, sizeof *positions);
+    AUTO_FREE uint32_t *indices = malloc(3 * (size_t)n * sizeof *indices);
     for (uint32_t i = 0; i < n; i++) { /* a book of n pages, all points equal */
         indices[3 * i] = 0;
         indices[3 * i + 1] = 1;
@@ -539,15 +537,13 @@ TEST(hostile_meshes_take_no_square_time) {
         memcpy(indices + 3 * i, (uint32_t[3]){0, 1, 2}, 3 * sizeof *indices);
     r = timed(positions, n, indices, n);
     assert_int_equal(n - 1, count_of(&r, ABUT_PROBLEM_DUPLICATE_TRIANGLE));
-    free(positions);
-    free(indices);
 }
 
 /* Tens of thousands of closed parts: nested in one, and each in the shadow of all others. */
 TEST(many_parts) {
     const uint32_t n = test_brief() ? 10000 : 50000;
-    double *positions = malloc(12 * (size_t)n * sizeof *positions);
-    uint32_t *indices = malloc(12 * (size_t)n * sizeof *indices);
+    AUTO_FREE double *positions = malloc(12 * (size_t)n * sizeof *positions);
+    AUTO_FREE uint32_t *indices = malloc(12 * (size_t)n * sizeof *indices);
     test_random random = {.state = 25};
     for (int entangled = 0; entangled < 2; entangled++) {
         for (uint32_t i = 0; i < n; i++) {
@@ -568,16 +564,14 @@ TEST(many_parts) {
             assert_int_equal(ABUT_RELIABILITY_LIMITED,
                              abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
     }
-    free(positions);
-    free(indices);
 }
 
 /* ---- failures and names ---- */
 
 static abut_status examine_soup(abut_context *context, void *data) {
     const soup *s = data;
-    abut_mesh *mesh = NULL;
-    abut_topology *topology = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(topology) topology = NULL;
     abut_mesh_report report, untouched;
     memset(&report, 0x55, sizeof report);
     report.size = sizeof report;
@@ -587,8 +581,6 @@ static abut_status examine_soup(abut_context *context, void *data) {
     status = status ? status : abut_mesh_examine(topology, &report);
     if (status)
         assert_memory_equal(&untouched, &report, sizeof report);
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -601,21 +593,12 @@ TEST(out_of_memory) {
     assert_true(test_every_allocation(examine_soup, s) > 40);
 }
 
-static bool refuse_health(void *user, const char *stage, double fraction) {
-    return strcmp(stage, "health") != 0 || fraction < *(double *)user;
-}
-
 TEST(cancelled_or_null) {
     soup *s = fresh();
     soup_box(s, 0, 1);
-    for (int i = 0; i <= 10; i++) {
-        double limit = i / 10.0;
-        abut_context *context = test_watched(refuse_health, &limit);
-        assert_int_equal(ABUT_ERROR_CANCELLED, examine_soup(context, s));
-        abut_context_destroy(context);
-    }
-    abut_mesh *mesh = soup_mesh(NULL, s);
-    abut_topology *topology;
+    check_cancelling("health", 10, examine_soup, s);
+    AUTO(mesh) mesh = soup_mesh(NULL, s);
+    AUTO(topology) topology = NULL;
     abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_topology_create(mesh, &topology));
     assert_refused("topology is null", abut_mesh_examine(NULL, &report));
@@ -631,8 +614,6 @@ TEST(cancelled_or_null) {
     assert_refused("a kind other than self-intersection",
                    abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_SELF_INTERSECTION,
                                                   &(abut_index_list){NULL, 0, 0}));
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(names) {
@@ -648,11 +629,11 @@ TEST(names) {
 /* All offenders of every kind: as many as the report counts, ascending, the first of them its. */
 TEST(every_offender_is_listed) {
     abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     assert_ok(abut_shape_create(NULL, &sheet, &mesh));
     const uint32_t vertices = abut_mesh_vertex_count(mesh), faces = abut_mesh_triangle_count(mesh);
-    abut_vec3 *positions = malloc((2 * vertices + 20) * sizeof *positions);
-    uint32_t *indices = malloc(3 * (2 * (size_t)faces + 40) * sizeof *indices);
+    AUTO_FREE abut_vec3 *positions = malloc((2 * vertices + 20) * sizeof *positions);
+    AUTO_FREE uint32_t *indices = malloc(3 * (2 * (size_t)faces + 40) * sizeof *indices);
     const abut_vec3 *p = abut_mesh_local_positions(mesh);
     for (uint32_t i = 0; i < vertices; i++) /* twice at the same place, and some unused */
         positions[i] = positions[vertices + i] = p[i];
@@ -669,8 +650,8 @@ TEST(every_offender_is_listed) {
     }
     abut_mesh_input input =
         abut_mesh_input_doubles(positions, 2 * vertices + 20, indices, 2 * faces + 40);
-    abut_mesh *made = NULL;
-    abut_topology *topology = NULL;
+    AUTO(mesh) made = NULL;
+    AUTO(topology) topology = NULL;
     abut_mesh_report report = abut_mesh_report_default();
     assert_ok(abut_mesh_create(NULL, &input, &made));
     assert_ok(abut_topology_create(made, &topology));
@@ -678,7 +659,7 @@ TEST(every_offender_is_listed) {
     int many = 0;
     for (unsigned kind = 0; kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++) {
         const abut_problem *problem = &report.problems[kind];
-        uint32_t *list = malloc((problem->count + 1) * sizeof *list);
+        AUTO_FREE uint32_t *list = malloc((problem->count + 1) * sizeof *list);
         abut_index_list listed = {list, problem->count - 1, 12345};
         if (problem->count)
             assert_int_equal(ABUT_ERROR_BUFFER,
@@ -693,12 +674,6 @@ TEST(every_offender_is_listed) {
                 assert_int_equal(problem->first[i], list[i]);
         }
         many += listed.count > ABUT_PROBLEM_FIRST_COUNT;
-        free(list);
     }
     assert_true(many >= 5);
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(made);
-    abut_mesh_destroy(mesh);
-    free(positions);
-    free(indices);
 }

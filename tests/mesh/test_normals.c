@@ -319,29 +319,26 @@ TEST_THREADS(same_on_any_thread_count) {
     static soup large;
     large.vertex_count = large.triangle_count = 0;
     soup_torus(&large, 64, 63, false);
-    abut_context *context = test_context(NULL, 4);
+    AUTO(context) context = test_context(NULL, 4);
     model one = open_model(NULL, &large), four = open_model(context, &large);
     assert_memory_equal(one.n.faces, four.n.faces, large.triangle_count * sizeof(vec3));
     assert_memory_equal(one.n.edges, four.n.edges, one.view.edge_count * sizeof(vec3));
     assert_memory_equal(one.n.vertices, four.n.vertices, large.vertex_count * sizeof(vec3));
     close_model(&one);
     close_model(&four);
-    abut_context_destroy(context);
 }
 
 static abut_status create_from_soup(abut_context *context, void *data) {
     const soup *s = data;
-    abut_mesh *mesh = NULL;
+    AUTO(mesh) mesh = NULL;
     abut_topology *topology = NULL;
-    abut_normals *normals = NULL;
+    AUTO(normals) normals = NULL;
     abut_status status = soup_try(context, s, &mesh);
     status = status ? status : abut_topology_create(mesh, &topology);
     status = status ? status : abut_normals_create(topology, &normals);
     if (status)
         assert_null(normals);
     abut_topology_destroy(topology); /* the normals live on without it */
-    abut_mesh_destroy(mesh);
-    abut_normals_destroy(normals);
     return status;
 }
 
@@ -351,28 +348,14 @@ TEST(out_of_memory) {
     test_every_allocation(create_from_soup, s);
 }
 
-static bool refuse_normals(void *user, const char *stage, double fraction) {
-    return strcmp(stage, "normals") != 0 || fraction < *(double *)user;
-}
-
 TEST(cancelled_or_null) {
     soup *s = fresh();
     soup_box(s, 0, 1);
-    for (int i = 0; i <= 10; i++) {
-        double limit = i / 10.0;
-        abut_context *context = test_watched(refuse_normals, &limit);
-        abut_mesh *mesh = soup_mesh(context, s);
-        abut_topology *topology = NULL;
-        abut_normals *normals = NULL;
-        assert_ok(abut_topology_create(mesh, &topology));
-        assert_fails(ABUT_ERROR_CANCELLED, "normals", abut_normals_create(topology, &normals));
-        assert_null(normals);
-        assert_refused("topology is null", abut_normals_create(NULL, &normals));
-        assert_refused("normals is null", abut_normals_create(topology, NULL));
-        abut_topology_destroy(topology);
-        abut_mesh_destroy(mesh);
-        abut_context_destroy(context);
-    }
+    check_cancelling("normals", 10, create_from_soup, s);
+    model m = open_model(NULL, s);
+    assert_refused("topology is null", abut_normals_create(NULL, &(abut_normals *){NULL}));
+    assert_refused("normals is null", abut_normals_create(m.topology, NULL));
+    close_model(&m);
     abut_normals_destroy(NULL);
     assert_null(get_normals_arrays(NULL).faces);
 }

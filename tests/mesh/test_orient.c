@@ -6,12 +6,11 @@
 #include <abut/abut.h>
 
 static abut_mesh *orient(const soup *s, abut_context *context, uint32_t *flipped) {
-    abut_mesh *mesh = soup_mesh(context, s), *oriented = NULL;
-    abut_topology *topology;
+    abut_mesh *oriented = NULL;
+    AUTO(mesh) mesh = soup_mesh(context, s);
+    AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_orient(topology, &oriented, flipped));
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(mesh);
     return oriented;
 }
 
@@ -27,7 +26,7 @@ static void check_restored(const soup *good, uint64_t seed) {
                 soup_turn(&bad, t);
                 turned++;
             }
-        abut_mesh *oriented = orient(&bad, NULL, &flipped);
+        AUTO(mesh) oriented = orient(&bad, NULL, &flipped);
         assert_int_equal(turned, flipped);
         assert_memory_equal(good->indices, oriented->indices,
                             3 * good->triangle_count * sizeof(uint32_t));
@@ -35,7 +34,6 @@ static void check_restored(const soup *good, uint64_t seed) {
             vec3 p = abuti_mesh_position(oriented, v);
             assert_true(p.x == good->positions[3 * v] && p.z == good->positions[3 * v + 2]);
         }
-        abut_mesh_destroy(oriented);
     }
 }
 
@@ -66,12 +64,11 @@ TEST(cavities_stay_cavities) {
                 soup_turn(s, t);
     }
     check_restored(s, 3);
-    abut_mesh *mesh = soup_mesh(NULL, s);
+    AUTO(mesh) mesh = soup_mesh(NULL, s);
     abut_mesh_report r = test_examine(mesh);
     assert_int_equal(0, r.problems[ABUT_PROBLEM_INWARD_COMPONENT].count);
     assert_int_equal(ABUT_RELIABILITY_GUARANTEED,
                      abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(open_meshes_follow_the_larger_area) {
@@ -82,7 +79,7 @@ TEST(open_meshes_follow_the_larger_area) {
         if (t != 4)
             soup_turn(s, t);
     uint32_t flipped;
-    abut_mesh *oriented = orient(s, NULL, &flipped);
+    AUTO(mesh) oriented = orient(s, NULL, &flipped);
     assert_int_equal(1, flipped);
     assert_true(test_examine(oriented).is_oriented);
     abut_mesh_destroy(oriented);
@@ -106,7 +103,6 @@ TEST(open_meshes_follow_the_larger_area) {
     assert_true(flipped == 3 || flipped == 0);
     assert_int_equal(1, oriented->indices[10]); /* the large one stayed */
     assert_true(test_examine(oriented).is_oriented);
-    abut_mesh_destroy(oriented);
 }
 
 TEST(one_sided_meshes_keep_a_seam) {
@@ -116,12 +112,11 @@ TEST(one_sided_meshes_keep_a_seam) {
     for (uint32_t t = 0; t < s->triangle_count; t++)
         if (test_random_below(&random, 2))
             soup_turn(s, t);
-    abut_mesh *oriented = orient(s, NULL, NULL);
+    AUTO(mesh) oriented = orient(s, NULL, NULL);
     abut_mesh_report r = test_examine(oriented);
     assert_false(r.is_oriented);
     assert_true(r.problems[ABUT_PROBLEM_FLIPPED_EDGE].count >= 1);
     assert_true(r.problems[ABUT_PROBLEM_FLIPPED_EDGE].count <= 3);
-    abut_mesh_destroy(oriented);
 }
 
 TEST(nonmanifold_edges_part_patches) {
@@ -134,42 +129,37 @@ TEST(nonmanifold_edges_part_patches) {
     soup_turn(s, 1);
     soup_turn(s, 4);
     uint32_t flipped;
-    abut_mesh *oriented = orient(s, NULL, &flipped);
+    AUTO(mesh) oriented = orient(s, NULL, &flipped);
     assert_int_equal(2, flipped);
     assert_true(test_examine(oriented).is_oriented);
     for (uint32_t k = 0; k < 3; k++)
         assert_int_equal(s->indices[18 + k], oriented->indices[18 + k]);
-    abut_mesh_destroy(oriented);
 }
 
 TEST_THREADS(random_soups_end_oriented_or_one_sided) {
     test_random random = {.state = 6};
-    abut_context *context = test_context(NULL, 3);
+    AUTO(context) context = test_context(NULL, 3);
     for (int round = 0; round < 200; round++) {
         soup *s = fresh();
         soup_random(s, &random, 1 + test_random_below(&random, 30),
                     1 + test_random_below(&random, 60));
         uint32_t flipped[3];
-        abut_mesh *once = orient(s, NULL, &flipped[0]), *threaded = orient(s, context, &flipped[1]);
+        AUTO(mesh) once = orient(s, NULL, &flipped[0]), *threaded = orient(s, context, &flipped[1]);
         size_t bytes = 3 * s->triangle_count * sizeof(uint32_t);
         assert_memory_equal(once->indices, threaded->indices, bytes);
         memcpy(s->indices, once->indices, bytes);
-        abut_mesh *twice = orient(s, NULL, &flipped[2]);
+        abut_mesh_destroy(orient(s, NULL, &flipped[2]));
         if (test_examine(once).is_oriented) /* a second call flips no triangle */
             assert_int_equal(0, flipped[2]);
-        abut_mesh_destroy(once);
-        abut_mesh_destroy(threaded);
-        abut_mesh_destroy(twice);
     }
-    abut_context_destroy(context);
 }
 
 /* ---- failures ---- */
 
 static abut_status orient_soup(abut_context *context, void *data) {
     const soup *s = data;
-    abut_mesh *mesh = NULL, *oriented = NULL;
-    abut_topology *topology = NULL;
+    AUTO(mesh) mesh = NULL, *oriented = NULL;
+    AUTO(topology) topology = NULL;
     uint32_t flipped = 77;
     abut_status status = soup_try(context, s, &mesh);
     status = status ? status : abut_topology_create(mesh, &topology);
@@ -178,14 +168,7 @@ static abut_status orient_soup(abut_context *context, void *data) {
         assert_null(oriented);
         assert_int_equal(77, flipped);
     }
-    abut_mesh_destroy(mesh);
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(oriented);
     return status;
-}
-
-static bool refuse_orient(void *user, const char *stage, double fraction) {
-    return strcmp(stage, "orient") != 0 || fraction < *(double *)user;
 }
 
 TEST(failures) {
@@ -193,18 +176,12 @@ TEST(failures) {
     soup_box(s, -1, 1);
     soup_box(s, -2, 2);
     test_every_allocation(orient_soup, s);
-    for (int i = 0; i <= 8; i++) {
-        double limit = i / 10.0;
-        abut_context *context = test_watched(refuse_orient, &limit);
-        assert_int_equal(ABUT_ERROR_CANCELLED, orient_soup(context, s));
-        abut_context_destroy(context);
-    }
-    abut_mesh *mesh = soup_mesh(NULL, s), *oriented = NULL;
-    abut_topology *topology;
+    check_cancelling("orient", 8, orient_soup, s);
+    abut_mesh *oriented = NULL;
+    AUTO(mesh) mesh = soup_mesh(NULL, s);
+    AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     assert_refused("topology is null", abut_mesh_orient(NULL, &oriented, NULL));
     assert_refused("oriented is null", abut_mesh_orient(topology, NULL, NULL));
     assert_null(oriented);
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(mesh);
 }

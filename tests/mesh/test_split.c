@@ -101,7 +101,6 @@ TEST(a_soup_is_connected_by_equal_positions) {
 static abut_status split_and_destroy(abut_context *context, void *data) {
     abut_mesh *mesh = NULL, *list[2];
     abut_mesh_list found = {list, 2, 0};
-    (void)data;
     abut_status status = soup_try(context, &shape, &mesh);
     if (!status)
         status = abut_mesh_split(mesh, &found);

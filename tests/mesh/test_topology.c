@@ -167,7 +167,7 @@ static void check_loops(const soup *s, const abut_topology_arrays *v) {
 
 static void check(const soup *s, abut_context *context) {
     abut_mesh *mesh = soup_mesh(context, s);
-    abut_topology *topology = NULL;
+    AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     abut_mesh_destroy(mesh); /* the topology keeps it */
     abut_topology_arrays v = get_topology_arrays(topology);
@@ -178,7 +178,6 @@ static void check(const soup *s, abut_context *context) {
     check_vertices(s, &v);
     check_components(s, &v);
     check_loops(s, &v);
-    abut_topology_destroy(topology);
 }
 
 /* ---- tests ---- */
@@ -189,16 +188,14 @@ typedef struct counts {
 
 static void expect(const soup *s, counts expected) {
     check(s, NULL);
-    abut_mesh *mesh = soup_mesh(NULL, s);
-    abut_topology *topology = NULL;
+    AUTO(mesh) mesh = soup_mesh(NULL, s);
+    AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     abut_topology_arrays v = get_topology_arrays(topology);
     assert_int_equal(expected.edges, v.edge_count);
     assert_int_equal(expected.components, v.component_count);
     assert_int_equal(expected.loops, v.loop_count);
     assert_int_equal(expected.chains, v.chain_count);
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(known_meshes) {
@@ -265,8 +262,8 @@ TEST(fans_that_touch_twice) {
     soup_quad(s, 1, 2, 3, 0);
     soup_quad(s, 4, 2, 5, 0);
     expect(s, (counts){10, 2, 2, 0});
-    abut_mesh *mesh = soup_mesh(NULL, s);
-    abut_topology *topology = NULL;
+    AUTO(mesh) mesh = soup_mesh(NULL, s);
+    AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     abut_topology_arrays v = get_topology_arrays(topology);
     for (uint32_t i = 0; i < 2; i++) {
@@ -275,8 +272,6 @@ TEST(fans_that_touch_twice) {
         for (int k = 0; k < 4; k++) /* 1 and 3, or 4 and 5 */
             assert_true(loop[k] == 0 || loop[k] == 2 || (loop[k] < 4) == (i == 0));
     }
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(mesh);
 }
 
 /* A ring of quads pinched to one vertex: one trail along the boundary that passes it twice. */
@@ -291,12 +286,10 @@ TEST(pinched_ring) {
         if (s->indices[i] == 2 * n - 1)
             s->indices[i] = 1;
     check(s, NULL);
-    abut_mesh *mesh = soup_mesh(NULL, s);
-    abut_topology *topology = NULL;
+    AUTO(mesh) mesh = soup_mesh(NULL, s);
+    AUTO(topology) topology = NULL;
     assert_ok(abut_topology_create(mesh, &topology));
     assert_int_equal(2, get_topology_arrays(topology).loop_count);
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(collapsed_triangles) {
@@ -417,8 +410,8 @@ TEST_THREADS(same_on_any_thread_count) {
  * bound is generous; quadratic time would take hours. */
 TEST(one_vertex_in_all_triangles) {
     const uint32_t n = test_brief() ? 100000 : 1000000;
-    double *positions = calloc(3 * ((size_t)n + 1), sizeof *positions);
-    uint32_t *indices = malloc(3 * (size_t)n * sizeof *indices);
+    AUTO_FREE double *positions = calloc(3 * ((size_t)n + 1), sizeof *positions);
+    AUTO_FREE uint32_t *indices = malloc(3 * (size_t)n * sizeof *indices);
     for (int high = 0; high < 2; high++) {
         uint32_t hub = high ? n : 0, rim = high ? 0 : 1;
         for (uint32_t i = 0; i < n; i++) {
@@ -427,8 +420,8 @@ TEST(one_vertex_in_all_triangles) {
             indices[3 * i + 1] = rim + (uint32_t)((uint64_t)i * 7919 % n);
             indices[3 * i + 2] = rim + (uint32_t)((uint64_t)(i + 1) * 7919 % n);
         }
-        abut_topology *topology;
-        abut_mesh *mesh = test_mesh(NULL, positions, n + 1, indices, n);
+        AUTO(topology) topology = NULL;
+        AUTO(mesh) mesh = test_mesh(NULL, positions, n + 1, indices, n);
         clock_t start = clock();
         assert_ok(abut_topology_create(mesh, &topology));
         assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
@@ -437,17 +430,13 @@ TEST(one_vertex_in_all_triangles) {
         assert_int_equal(1, v.component_count);
         assert_int_equal(1, v.loop_count);
         assert_int_equal(n, v.loop_begin[1]);
-        abut_topology_destroy(topology);
-        abut_mesh_destroy(mesh);
     }
-    free(positions);
-    free(indices);
 }
 
 TEST(scratch_is_modest) {
     test_memory memory = {0};
-    abut_context *context = test_context(&memory, 1);
-    abut_mesh *mesh = large_mesh(context, 50000, 100000, 5);
+    AUTO(context) context = test_context(&memory, 1);
+    AUTO(mesh) mesh = large_mesh(context, 50000, 100000, 5);
     uint64_t before = memory.live_bytes;
     memory.peak_bytes = before;
     abut_topology *topology;
@@ -455,22 +444,18 @@ TEST(scratch_is_modest) {
     assert_true(memory.peak_bytes - before <= 2 * (memory.live_bytes - before));
     abut_topology_destroy(topology);
     assert_int_equal(before, memory.live_bytes);
-    abut_mesh_destroy(mesh);
-    abut_context_destroy(context);
 }
 
 /* ---- failures ---- */
 
 static abut_status create_from_soup(abut_context *context, void *data) {
     const soup *s = data;
-    abut_mesh *mesh = NULL;
-    abut_topology *topology = NULL;
+    AUTO(mesh) mesh = NULL;
+    AUTO(topology) topology = NULL;
     abut_status status = soup_try(context, s, &mesh);
     status = status ? status : abut_topology_create(mesh, &topology);
     if (status)
         assert_null(topology);
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(mesh);
     return status;
 }
 
@@ -481,30 +466,16 @@ TEST(out_of_memory) {
     assert_true(test_every_allocation(create_from_soup, s) > 20);
 }
 
-static bool refuse_from(void *user, const char *stage, double fraction) {
-    assert_string_equal("topology", stage);
-    return fraction < *(double *)user;
-}
-
 TEST(can_be_cancelled) {
     soup *s = fresh();
     soup_box(s, 0, 1);
-    for (int i = 0; i <= 10; i++) {
-        double limit = i / 10.0;
-        abut_context *context = test_watched(refuse_from, &limit);
-        abut_mesh *mesh = soup_mesh(context, s);
-        abut_topology *topology = NULL;
-        assert_fails(ABUT_ERROR_CANCELLED, "topology", abut_topology_create(mesh, &topology));
-        assert_null(topology);
-        abut_mesh_destroy(mesh);
-        abut_context_destroy(context);
-    }
+    check_cancelling("topology", 10, create_from_soup, s);
 }
 
 TEST(null_arguments) {
     soup *s = fresh();
     soup_box(s, 0, 1);
-    abut_mesh *mesh = soup_mesh(NULL, s);
+    AUTO(mesh) mesh = soup_mesh(NULL, s);
     abut_topology *topology = NULL;
     assert_refused("mesh is null", abut_topology_create(NULL, &topology));
     assert_refused("topology is null", abut_topology_create(mesh, NULL));
@@ -512,7 +483,6 @@ TEST(null_arguments) {
     abut_topology_destroy(NULL);
     assert_int_equal(0, get_topology_arrays(NULL).edge_count);
     assert_null(get_topology_arrays(NULL).edges);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- the tools below ---- */
@@ -555,7 +525,7 @@ TEST(borders_of_anything) {
     test_random random = {.state = 3};
     for (uint32_t vertices = 3; vertices <= BORDER_VERTICES; vertices = 2 * vertices - 1)
         for (uint32_t triangles = 1; triangles <= BORDER_TRIANGLES; triangles *= 9) {
-            abut_mesh *mesh = NULL;
+            AUTO(mesh) mesh = NULL;
             abuti_boundary border;
             for (uint32_t i = 0; i < vertices; i++)
                 names[i] = test_random_below(&random, i + 1);
@@ -569,6 +539,5 @@ TEST(borders_of_anything) {
                 check_border(indices, named ? names : NULL, triangles, &border);
                 abuti_boundary_release(&border);
             }
-            abut_mesh_destroy(mesh);
         }
 }

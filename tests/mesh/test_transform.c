@@ -4,24 +4,19 @@
 #include "mesh/mesh.h"
 
 static double volume_of(abut_mesh *mesh) {
-    abut_topology *topology;
-    abut_mesh_report report = abut_mesh_report_default();
-    assert_ok(abut_topology_create(mesh, &topology));
-    assert_ok(abut_mesh_examine(topology, &report));
+    abut_mesh_report report = test_examine(mesh);
     assert_true(report.is_closed && report.is_oriented);
-    abut_topology_destroy(topology);
     return report.volume;
 }
 
 static abut_pose pose_of(double x, double y, double z, double w, double tx, double ty, double tz) {
-    abut_pose p = {{x, y, z, w}, {tx, ty, tz}};
-    return p;
+    return (abut_pose){{x, y, z, w}, {tx, ty, tz}};
 }
 
 TEST(moves_turns_and_mirrors) {
     soup *s = fresh();
     soup_box(s, 1, 2);
-    abut_mesh *mesh = soup_mesh(NULL, s), *moved;
+    AUTO(mesh) mesh = soup_mesh(NULL, s), *moved = NULL, *other = NULL;
     abut_pose still = {0};
     assert_ok(abut_mesh_transform(mesh, 1, still, &moved)); /* the identity changes no bit */
     for (uint32_t v = 0; v < 8; v++) {
@@ -49,21 +44,17 @@ TEST(moves_turns_and_mirrors) {
     abut_mesh_destroy(moved);
 
     /* tiny and huge quaternions */
-    abut_mesh *other;
     assert_ok(abut_mesh_transform(mesh, 1, pose_of(1e-200, 0, 0, 2e-200, 0, 0, 0), &moved));
     assert_ok(abut_mesh_transform(mesh, 1, pose_of(1e200, 0, 0, 2e200, 0, 0, 0), &other));
     for (uint32_t v = 0; v < 8; v++)
         assert_true(v3_max_abs(v3_sub(abuti_mesh_position(moved, v),
                                       abuti_mesh_position(other, v))) < 1e-15);
-    abut_mesh_destroy(moved);
-    abut_mesh_destroy(other);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(joins_in_order) {
     soup *s = fresh();
     soup_box(s, 1, 2);
-    abut_mesh *box = soup_mesh(NULL, s), *far, *joined;
+    AUTO(mesh) box = soup_mesh(NULL, s), *far = NULL, *joined = NULL;
     assert_ok(abut_mesh_transform(box, 1, pose_of(0, 0, 0, 0, 1000, 0, 0), &far));
     abut_mesh *list[3] = {box, far, box};
     assert_ok(abut_mesh_join(list, 3, &joined));
@@ -85,14 +76,12 @@ TEST(joins_in_order) {
     assert_refused("meshes is null", abut_mesh_join(NULL, 1, &joined));
     assert_refused("joined is null", abut_mesh_join(list, 1, NULL));
     assert_null(joined);
-    abut_mesh_destroy(far);
-    abut_mesh_destroy(box);
 }
 
 TEST(refusals) {
     soup *s = fresh();
     soup_box(s, 1, 2);
-    abut_mesh *mesh = soup_mesh(NULL, s), *moved = NULL;
+    AUTO(mesh) mesh = soup_mesh(NULL, s), *moved = NULL;
     abut_pose still = {0};
     assert_refused("mesh is null", abut_mesh_transform(NULL, 1, still, &moved));
     assert_refused("moved is null", abut_mesh_transform(mesh, 1, still, NULL));
@@ -109,26 +98,16 @@ TEST(refusals) {
     assert_refused("vertex 0", abut_mesh_transform(mesh, 1e91, still, &moved));
     assert_refused("vertex 0", abut_mesh_transform(mesh, 1e308, still, &moved));
     assert_null(moved);
-    abut_mesh_destroy(mesh);
 }
 
 static abut_status move_and_join(abut_context *context, void *data) {
     const soup *s = data;
-    abut_mesh_input input = abut_mesh_input_default();
-    input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh = NULL, *moved = NULL, *joined = NULL;
-    input.positions = s->positions;
-    input.vertex_count = s->vertex_count;
-    input.indices = s->indices;
-    input.triangle_count = s->triangle_count;
+    AUTO(mesh) mesh = NULL, *moved = NULL, *joined = NULL;
     abut_pose still = {0};
-    abut_status status = abut_mesh_create(context, &input, &mesh);
+    abut_status status = soup_try(context, s, &mesh);
     status = status ? status : abut_mesh_transform(mesh, -1, still, &moved);
     if (!status)
         status = abut_mesh_join((abut_mesh *[2]){mesh, moved}, 2, &joined);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(moved);
-    abut_mesh_destroy(joined);
     return status;
 }
 

@@ -49,11 +49,10 @@ static void weld_slowly(const soup *s, double tolerance, soup *out) {
 static void check(const soup *s, double tolerance, abut_context *context) {
     static soup expected;
     weld_slowly(s, tolerance, &expected);
-    abut_mesh *mesh = soup_mesh(context, s), *welded = NULL;
+    AUTO(mesh) mesh = soup_mesh(context, s), *welded = NULL;
     if (expected.triangle_count == 0) {
         assert_refused("tolerance", abut_mesh_weld(mesh, tolerance, &welded));
         assert_null(welded);
-        abut_mesh_destroy(mesh);
         return;
     }
     assert_ok(abut_mesh_weld(mesh, tolerance, &welded));
@@ -66,8 +65,6 @@ static void check(const soup *s, double tolerance, abut_context *context) {
         assert_true(p.x == expected.positions[3 * v] && p.y == expected.positions[3 * v + 1] &&
                     p.z == expected.positions[3 * v + 2]);
     }
-    abut_mesh_destroy(welded);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- tests ---- */
@@ -124,43 +121,28 @@ TEST(a_cut_box_is_closed_again) {
             soup_triangle(&exploded, i - 2, i - 1, i);
     }
     soup_triangle(&exploded, 5, 5, 6); /* a collapsed one goes as well */
-    abut_mesh *mesh = soup_mesh(NULL, &exploded), *welded = NULL;
+    AUTO(mesh) mesh = soup_mesh(NULL, &exploded), *welded = NULL;
     assert_ok(abut_mesh_weld(mesh, 0, &welded));
     assert_int_equal(8, welded->vertex_count);
     assert_int_equal(12, welded->triangle_count);
-    abut_topology *topology;
-    abut_mesh_report report = abut_mesh_report_default();
-    assert_ok(abut_topology_create(welded, &topology));
-    assert_ok(abut_mesh_examine(topology, &report));
+    abut_mesh_report report = test_examine(welded);
     assert_true(report.is_closed && report.is_manifold && report.is_oriented);
-    abut_topology_destroy(topology);
-    abut_mesh_destroy(welded);
-    abut_mesh_destroy(mesh);
 }
 
 /* ---- hostile input ---- */
 
 static uint32_t weld_many(const double *positions, uint32_t count, double tolerance) {
-    abut_mesh_input input = abut_mesh_input_default();
-    input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh, *welded = NULL;
-    input.positions = positions;
-    input.vertex_count = count;
-    input.triangle_count = count / 3;
-    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    AUTO(mesh) mesh = test_mesh(NULL, positions, count, NULL, count / 3), *welded = NULL;
     clock_t start = clock();
     abut_status status = abut_mesh_weld(mesh, tolerance, &welded);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 60);
-    uint32_t left = status ? 0 : abut_mesh_vertex_count(welded);
-    abut_mesh_destroy(welded);
-    abut_mesh_destroy(mesh);
-    return left;
+    return status ? 0 : abut_mesh_vertex_count(welded);
 }
 
 TEST(hostile_input_takes_no_square_time) {
     const uint32_t n = test_rounds(600000);
     test_random random = {.state = 33};
-    double *p = calloc(3 * (size_t)n, sizeof *p);
+    AUTO_FREE double *p = calloc(3 * (size_t)n, sizeof *p);
     assert_int_equal(0, weld_many(p, n, 0)); /* all in one point */
     for (uint32_t i = 0; i < 3 * n; i++)
         p[i] = test_random_real(&random, 0, 1);
@@ -175,7 +157,6 @@ TEST(hostile_input_takes_no_square_time) {
     for (uint32_t i = 0; i < 3 * n; i++) /* powers: every scale at once */
         p[i] = ldexp(test_random_real(&random, 1, 2), (int)test_random_below(&random, 400) - 200);
     assert_true(weld_many(p, n, 1e-6) > 0);
-    free(p);
 }
 
 /* ---- failures ---- */
@@ -187,19 +168,11 @@ typedef struct job {
 
 static abut_status weld_soup(abut_context *context, void *data) {
     const job *work = data;
-    abut_mesh_input input = abut_mesh_input_default();
-    input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_mesh *mesh = NULL, *welded = NULL;
-    input.positions = work->s->positions;
-    input.vertex_count = work->s->vertex_count;
-    input.indices = work->s->indices;
-    input.triangle_count = work->s->triangle_count;
-    abut_status status = abut_mesh_create(context, &input, &mesh);
+    AUTO(mesh) mesh = NULL, *welded = NULL;
+    abut_status status = soup_try(context, work->s, &mesh);
     status = status ? status : abut_mesh_weld(mesh, work->tolerance, &welded);
     if (status)
         assert_null(welded);
-    abut_mesh_destroy(mesh);
-    abut_mesh_destroy(welded);
     return status;
 }
 
@@ -211,15 +184,10 @@ TEST(out_of_memory) {
     test_every_allocation(weld_soup, &(job){s, 0});
 }
 
-static bool refuse_weld(void *user, const char *stage, double fraction) {
-    assert_string_equal("weld", stage);
-    return fraction < *(double *)user;
-}
-
 TEST(refusals) {
     soup *s = fresh();
     soup_box(s, 0, 1);
-    abut_mesh *mesh = soup_mesh(NULL, s), *welded = NULL;
+    AUTO(mesh) mesh = soup_mesh(NULL, s), *welded = NULL;
     assert_refused("mesh is null", abut_mesh_weld(NULL, 0, &welded));
     assert_refused("welded is null", abut_mesh_weld(mesh, 0, NULL));
     assert_refused("-1", abut_mesh_weld(mesh, -1, &welded));
@@ -227,29 +195,17 @@ TEST(refusals) {
     assert_refused("inf", abut_mesh_weld(mesh, INFINITY, &welded));
     assert_refused("smaller", abut_mesh_weld(mesh, 5, &welded));
     assert_null(welded);
-    abut_mesh_destroy(mesh);
-    for (int i = 0; i <= 8; i++) {
-        double limit = i / 10.0;
-        abut_context *context = test_watched(refuse_weld, &limit);
-        assert_int_equal(ABUT_ERROR_CANCELLED, weld_soup(context, &(job){s, 0.1}));
-        abut_context_destroy(context);
-    }
+    check_cancelling("weld", 8, weld_soup, &(job){s, 0.1});
 }
 
 TEST_THREADS(same_on_any_thread_count) {
     test_random random = {.state = 35};
     soup *s = fresh();
     soup_random(s, &random, 4000, 8000);
-    abut_context *context = test_context(NULL, 4);
-    abut_mesh *mesh[2] = {soup_mesh(NULL, s), soup_mesh(context, s)}, *welded[2];
-    for (int i = 0; i < 2; i++)
-        assert_ok(abut_mesh_weld(mesh[i], 0.05, &welded[i]));
-    assert_int_equal(welded[0]->triangle_count, welded[1]->triangle_count);
-    assert_memory_equal(welded[0]->indices, welded[1]->indices,
-                        3 * welded[0]->triangle_count * sizeof(uint32_t));
-    for (int i = 0; i < 2; i++) {
-        abut_mesh_destroy(mesh[i]);
-        abut_mesh_destroy(welded[i]);
-    }
-    abut_context_destroy(context);
+    AUTO(context) context = test_context(NULL, 4);
+    AUTO(mesh) one = soup_mesh(NULL, s), *four = soup_mesh(context, s), *a = NULL, *b = NULL;
+    assert_ok(abut_mesh_weld(one, 0.05, &a));
+    assert_ok(abut_mesh_weld(four, 0.05, &b));
+    assert_int_equal(a->triangle_count, b->triangle_count);
+    assert_memory_equal(a->indices, b->indices, 3 * a->triangle_count * sizeof(uint32_t));
 }

@@ -62,7 +62,7 @@ static uint32_t find_root(uint32_t *parent, uint32_t i) {
 
 static void check_edges(const abut_mesh *mesh, mesh_facts *facts) {
     size_t count = 3 * (size_t)facts->triangles;
-    half_edge *halves = malloc(count * sizeof *halves);
+    AUTO_FREE half_edge *halves = malloc(count * sizeof *halves);
     /* corners of faces, joined if faces share an edge: one set a fan */
     uint32_t *fans = malloc(count * sizeof *fans), *shells = malloc(count * sizeof *shells);
     const uint32_t *index = abut_mesh_indices(mesh);
@@ -107,7 +107,6 @@ static void check_edges(const abut_mesh *mesh, mesh_facts *facts) {
     free(seen);
     free(shells);
     free(fans);
-    free(halves);
 }
 
 static inline mesh_facts check_mesh(const abut_mesh *mesh) {

@@ -42,7 +42,7 @@ TEST(polyhedra_measure_like_their_meshes) {
             shape.extent = v3(1.3, 0.9, 0.7);
             shape.segments = segments;
             shape.rings = 2;
-            abut_mesh *mesh = check_make(&shape);
+            AUTO(mesh) mesh = check_make(&shape);
             bool closed = kind != ABUT_SHAPE_SHEET;
             for (int i = 0; i < 400; i++) {
                 vec3 p = probe(&random, i);
@@ -51,7 +51,6 @@ TEST(polyhedra_measure_like_their_meshes) {
                     fail_msg("%s at (%g, %g, %g): %.17g, referee %.17g",
                              abut_shape_kind_name(shape.kind), p.x, p.y, p.z, d, referee);
             }
-            abut_mesh_destroy(mesh);
         }
     }
 }
@@ -61,14 +60,13 @@ static double largest_error(abut_shape_kind kind, uint32_t fineness) {
     abut_shape shape = abut_shape_default(kind);
     shape.segments = kind == ABUT_SHAPE_ICOSPHERE ? fineness / 4 : fineness;
     shape.rings = fineness / 2;
-    abut_mesh *mesh = check_make(&shape);
+    AUTO(mesh) mesh = check_make(&shape);
     test_random random = {7};
     double largest = 0;
     for (uint32_t i = 0; i < (test_thorough() ? 150 : 60); i++) {
         vec3 p = probe(&random, (int)i);
         largest = real_max(largest, fabs(distance(&shape, p) - referee_distance(mesh, p, true)));
     }
-    abut_mesh_destroy(mesh);
     return largest;
 }
 
@@ -129,10 +127,9 @@ TEST(gradients_have_unit_length) {
 TEST(vertices_have_no_distance) {
     for (int kind = 0; kind < ABUT_SHAPE_TEAPOT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
-        abut_mesh *mesh = check_make(&shape);
+        AUTO(mesh) mesh = check_make(&shape);
         for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
             assert_true(fabs(distance(&shape, check_position(mesh, i))) < 4e-16);
-        abut_mesh_destroy(mesh);
     }
 }
 

@@ -52,9 +52,8 @@ TEST(null_and_unknown) {
 TEST(short_structure) {
     abut_shape shape = {.size = offsetof(abut_shape, extent), .kind = ABUT_SHAPE_ICOSPHERE};
     shape.segments = 4000000000u; /* beyond `size`, so not read */
-    abut_mesh *mesh = check_make(&shape);
+    AUTO(mesh) mesh = check_make(&shape);
     assert_int_equal(1280, abut_mesh_triangle_count(mesh));
-    abut_mesh_destroy(mesh);
 }
 
 TEST(bad_sizes) {
@@ -82,61 +81,42 @@ TEST(bad_sizes) {
         }
 }
 
+#define BAD(which, status, part, change)                               \
+    do {                                                               \
+        abut_shape shape = abut_shape_default((abut_shape_kind)which); \
+        change;                                                        \
+        check_refused(status, part, &shape);                           \
+    } while (0)
+#define INVALID ABUT_ERROR_ARGUMENT
+#define BEYOND ABUT_ERROR_LIMIT
+
 TEST(bad_proportions) {
-    for (int kind = ABUT_SHAPE_TORUS; kind <= ABUT_SHAPE_TUBE; kind += 4) {
-        abut_shape shape = abut_shape_default((abut_shape_kind)kind);
-        shape.radius2 = shape.radius;
-        check_refused(ABUT_ERROR_ARGUMENT, "radius2", &shape);
-        shape.radius2 = 2 * shape.radius;
-        check_refused(ABUT_ERROR_ARGUMENT, "radius2", &shape);
-    }
-    abut_shape torus = abut_shape_default(ABUT_SHAPE_TORUS);
-    torus.radius2 = 1e-30; /* its rings would fall together */
-    check_refused(ABUT_ERROR_ARGUMENT, "thick", &torus);
-    abut_shape tube = abut_shape_default(ABUT_SHAPE_TUBE);
-    tube.radius = 1;
-    tube.radius2 = 1 - 0x1p-53;
-    check_refused(ABUT_ERROR_ARGUMENT, "thick", &tube);
+    for (int kind = ABUT_SHAPE_TORUS; kind <= ABUT_SHAPE_TUBE; kind += 4)
+        for (int twice = 1; twice <= 2; twice++)
+            BAD(kind, INVALID, "radius2", shape.radius2 = twice * shape.radius);
+    /* its rings would fall together */
+    BAD(ABUT_SHAPE_TORUS, INVALID, "thick", shape.radius2 = 1e-30);
+    BAD(ABUT_SHAPE_TUBE, INVALID, "thick", shape.radius = 1; shape.radius2 = 1 - 0x1p-53);
     abut_shape capsule = abut_shape_default(ABUT_SHAPE_CAPSULE);
     capsule.height = 1e80; /* the caps vanish: flat, but not degenerate */
-    abut_mesh *mesh = check_make(&capsule);
+    AUTO(mesh) mesh = check_make(&capsule);
     mesh_facts facts = check_mesh(mesh);
     assert_sound(&facts);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(bad_counts) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
-        abut_shape shape = abut_shape_default((abut_shape_kind)kind);
-        shape.segments = 4000000000u;
-        check_refused(ABUT_ERROR_LIMIT, "triangles", &shape);
-        shape.segments = UINT32_MAX;
-        shape.rings = UINT32_MAX;
-        check_refused(ABUT_ERROR_LIMIT, "triangles", &shape);
-        shape = abut_shape_default((abut_shape_kind)kind);
-        if (shape.rings) {
-            shape.rings = 4000000000u;
-            check_refused(ABUT_ERROR_LIMIT, "triangles", &shape);
-        }
+        BAD(kind, BEYOND, "triangles", shape.segments = 4000000000u);
+        BAD(kind, BEYOND, "triangles", shape.segments = shape.rings = UINT32_MAX);
+        if (abut_shape_default((abut_shape_kind)kind).rings)
+            BAD(kind, BEYOND, "triangles", shape.rings = 4000000000u);
     }
-    abut_shape letter = abut_shape_default(ABUT_SHAPE_LETTER_E);
-    letter.extent.z = 1e30;
-    check_refused(ABUT_ERROR_LIMIT, "triangles", &letter);
-
-    abut_shape sphere = abut_shape_default(ABUT_SHAPE_UVSPHERE);
-    sphere.segments = 2;
-    check_refused(ABUT_ERROR_ARGUMENT, "segments", &sphere);
-    sphere.segments = 3;
-    sphere.rings = 1;
-    check_refused(ABUT_ERROR_ARGUMENT, "rings", &sphere);
-    abut_shape torus = abut_shape_default(ABUT_SHAPE_TORUS);
-    torus.rings = 2;
-    check_refused(ABUT_ERROR_ARGUMENT, "rings", &torus);
-    abut_shape teapot = abut_shape_default(ABUT_SHAPE_TEAPOT);
-    teapot.segments = 1;
-    check_refused(ABUT_ERROR_ARGUMENT, "segments", &teapot);
-    teapot.kind = ABUT_SHAPE_TEAPOT_SOLID;
-    check_refused(ABUT_ERROR_ARGUMENT, "segments", &teapot);
+    BAD(ABUT_SHAPE_LETTER_E, BEYOND, "triangles", shape.extent.z = 1e30);
+    BAD(ABUT_SHAPE_UVSPHERE, INVALID, "segments", shape.segments = 2);
+    BAD(ABUT_SHAPE_UVSPHERE, INVALID, "rings", shape.segments = 3; shape.rings = 1);
+    BAD(ABUT_SHAPE_TORUS, INVALID, "rings", shape.rings = 2);
+    BAD(ABUT_SHAPE_TEAPOT, INVALID, "segments", shape.segments = 1);
+    BAD(ABUT_SHAPE_TEAPOT_SOLID, INVALID, "segments", shape.segments = 1);
 }
 
 TEST(bad_points) {
@@ -156,10 +136,8 @@ TEST(bad_points) {
 }
 
 static abut_status make_and_destroy(abut_context *context, void *data) {
-    abut_mesh *mesh = NULL;
-    abut_status status = abut_shape_create(context, data, &mesh);
-    abut_mesh_destroy(mesh);
-    return status;
+    AUTO(mesh) mesh = NULL;
+    return abut_shape_create(context, data, &mesh);
 }
 
 TEST(out_of_memory_everywhere) {

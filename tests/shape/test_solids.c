@@ -24,7 +24,7 @@ TEST(solids_are_solid) {
                 abut_shape shape = abut_shape_default((abut_shape_kind)kind);
                 shape.segments = segments;
                 shape.rings = rings;
-                abut_mesh *mesh = NULL;
+                AUTO(mesh) mesh = NULL;
                 abut_status status = abut_shape_create(NULL, &shape, &mesh);
                 if (status) {
                     assert_int_equal(ABUT_ERROR_ARGUMENT, status);
@@ -39,7 +39,6 @@ TEST(solids_are_solid) {
                 } else {
                     assert_solid(&facts, euler_of((abut_shape_kind)kind));
                 }
-                abut_mesh_destroy(mesh);
             }
     }
 }
@@ -113,10 +112,9 @@ TEST(volumes_converge_with_second_order) {
             abut_shape shape = abut_shape_default((abut_shape_kind)kind);
             shape.segments = kind == ABUT_SHAPE_STAIRS ? 11 : 32u << i;
             shape.rings = 24u << i;
-            abut_mesh *mesh = check_make(&shape);
+            AUTO(mesh) mesh = check_make(&shape);
             error[i] = check_mesh(mesh).volume - true_volume(&shape);
             relative = fabs(error[i]) / true_volume(&shape);
-            abut_mesh_destroy(mesh);
         }
         bool polyhedron = kind == ABUT_SHAPE_BOX || kind >= ABUT_SHAPE_STAIRS;
         if (polyhedron) {
@@ -136,7 +134,7 @@ TEST(sizes_are_kept) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.extent = (abut_vec3){2, 3, 5};
     shape.segments = 7;
-    abut_mesh *mesh = check_make(&shape);
+    AUTO(mesh) mesh = check_make(&shape);
     abut_box bounds = abut_mesh_bounds(mesh);
     assert_true(bounds.hi.x == 1 && bounds.hi.y == 1.5 && bounds.hi.z == 2.5);
     assert_true(bounds.lo.x == -1 && bounds.lo.y == -1.5 && bounds.lo.z == -2.5);
@@ -163,7 +161,6 @@ TEST(sizes_are_kept) {
     bounds = abut_mesh_bounds(mesh);
     assert_true(bounds.hi.y == 1.5 && bounds.lo.y == -1.5);
     assert_true(bounds.hi.z == 0.1 && bounds.lo.x == -bounds.hi.x);
-    abut_mesh_destroy(mesh);
 }
 
 /* No edge of a letter may be longer than height / segments, nor may any triangle be thin. */
@@ -172,13 +169,12 @@ TEST(letters_are_cut_finely) {
         for (uint32_t segments = 1; segments <= 40; segments += 3) {
             abut_shape shape = abut_shape_default((abut_shape_kind)kind);
             shape.segments = segments;
-            abut_mesh *mesh = check_make(&shape);
+            AUTO(mesh) mesh = check_make(&shape);
             mesh_facts facts = check_mesh(mesh);
             assert_solid(&facts, 2);
             assert_true(facts.longest_edge <= 1.0 / segments * (1 + 1e-12));
             if (segments >= 10)
                 assert_true(facts.least_angle > 25 * pi / 180);
-            abut_mesh_destroy(mesh);
         }
 }
 
@@ -192,10 +188,10 @@ TEST(meshes_are_symmetric) {
         abut_shape shape = abut_shape_default(round_kinds[k]);
         shape.segments = 20;
         shape.rings = 7;
-        abut_mesh *mesh = check_make(&shape);
+        AUTO(mesh) mesh = check_make(&shape);
         uint32_t count = abut_mesh_vertex_count(mesh);
         for (int mirror = 1; mirror < 8; mirror++) {
-            vec3 *sorted = malloc(2 * count * sizeof *sorted);
+            AUTO_FREE vec3 *sorted = malloc(2 * count * sizeof *sorted);
             for (uint32_t i = 0; i < count; i++) {
                 vec3 p = check_position(mesh, i);
                 sorted[i] = p;
@@ -210,9 +206,7 @@ TEST(meshes_are_symmetric) {
                              abut_shape_kind_name(shape.kind), mirror, sorted[i].x, sorted[i].y,
                              sorted[i].z, sorted[count + i].x, sorted[count + i].y,
                              sorted[count + i].z);
-            free(sorted);
         }
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -224,13 +218,12 @@ TEST(vertices_lie_on_the_surface) {
         shape.rings = 3;
         shape.radius = 1;
         shape.radius2 = 0.25;
-        abut_mesh *mesh = check_make(&shape);
+        AUTO(mesh) mesh = check_make(&shape);
         for (uint32_t i = 0; i < segments; i++) {
             vec3 p = check_position(mesh, i);
             assert_true(fabs(p.x - 1.25 * cos(2 * pi * i / segments)) < 1e-15 * 2);
             assert_true(fabs(p.y - 1.25 * sin(2 * pi * i / segments)) < 1e-15 * 2);
         }
-        abut_mesh_destroy(mesh);
     }
 }
 
@@ -265,7 +258,7 @@ static const uint64_t fingerprints[ABUT_SHAPE_COUNT] = {
 TEST(same_description_same_bits) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_shape shape = abut_shape_default((abut_shape_kind)kind);
-        abut_mesh *mesh = check_make(&shape), *zeros;
+        AUTO(mesh) mesh = check_make(&shape), *zeros = NULL;
         abut_shape empty = {.size = sizeof empty, .kind = (abut_shape_kind)kind};
         assert_ok(abut_shape_create(NULL, &empty, &zeros));
         mesh_facts facts = check_mesh(mesh);
@@ -273,8 +266,6 @@ TEST(same_description_same_bits) {
                facts.vertices, facts.triangles, (unsigned long long)fingerprint(mesh));
         assert_int_equal(fingerprint(mesh), fingerprint(zeros));
         assert_int_equal(fingerprints[kind], fingerprint(mesh));
-        abut_mesh_destroy(mesh);
-        abut_mesh_destroy(zeros);
     }
 }
 
@@ -288,11 +279,10 @@ TEST(any_scale_will_do) {
             shape.radius *= scales[i];
             shape.radius2 *= scales[i];
             shape.height *= scales[i];
-            abut_mesh *mesh = check_make(&shape);
+            AUTO(mesh) mesh = check_make(&shape);
             mesh_facts facts = check_mesh(mesh);
             assert_sound(&facts);
             if (kind != ABUT_SHAPE_SHEET)
                 assert_solid(&facts, euler_of((abut_shape_kind)kind));
-            abut_mesh_destroy(mesh);
         }
 }

@@ -10,7 +10,7 @@ static abut_mesh *teapot(uint32_t segments) {
 /* Counts of the documents and of the well-known file; open where lid, rim, tubes end. */
 TEST(counts_and_bounds) {
     for (uint32_t n = 2; n <= 14; n++) {
-        abut_mesh *mesh = teapot(n);
+        AUTO(mesh) mesh = teapot(n);
         mesh_facts facts = check_mesh(mesh);
         assert_int_equal(64 * n * n - 8 * n, facts.triangles);
         assert_int_equal(16 * n, facts.open_edges);
@@ -28,22 +28,19 @@ TEST(counts_and_bounds) {
         assert_true(bounds.lo.x == -3 && bounds.lo.y == -2 && bounds.lo.z == 0);
         assert_true(bounds.hi.y == 2 && bounds.hi.z == 3.15);
         assert_true(bounds.hi.x > 3.38 && bounds.hi.x < 3.435);
-        abut_mesh_destroy(mesh);
     }
-    abut_mesh *four = teapot(4), *ten = teapot(10);
+    AUTO(mesh) four = teapot(4), *ten = teapot(10);
     assert_int_equal(992, abut_mesh_triangle_count(four));
     assert_int_equal(6320, abut_mesh_triangle_count(ten));
-    abut_mesh_destroy(four);
-    abut_mesh_destroy(ten);
 }
 
 /* y -> -y maps the teapot to itself, bit for bit; lid and body also x -> -x and x <-> y. */
 TEST(mirror_images_are_exact) {
-    abut_mesh *mesh = teapot(7);
+    AUTO(mesh) mesh = teapot(7);
     uint32_t count = abut_mesh_vertex_count(mesh), turned = 6 * 7 * 4 * 7 + 2;
     for (int mirror = 0; mirror < 3; mirror++) {
         uint32_t used = mirror == 0 ? count : turned;
-        vec3 *sorted = malloc(2 * used * sizeof *sorted);
+        AUTO_FREE vec3 *sorted = malloc(2 * used * sizeof *sorted);
         for (uint32_t i = 0; i < used; i++) {
             vec3 p = sorted[i] = check_position(mesh, i);
             sorted[used + i] = mirror == 0   ? v3(p.x, -p.y, p.z)
@@ -54,9 +51,7 @@ TEST(mirror_images_are_exact) {
         qsort(sorted + used, used, sizeof *sorted, compare_positions);
         for (uint32_t i = 0; i < used; i++)
             assert_int_equal(0, compare_positions(&sorted[i], &sorted[used + i]));
-        free(sorted);
     }
-    abut_mesh_destroy(mesh);
 }
 
 /* Points known from the table of control points, and one worked out by hand: the middle of a patch
@@ -79,20 +74,19 @@ TEST(passes_through_known_points) {
         {(2 + 3 * 2 + 3 * 1.12) / 8, -(2 + 3 * 2 + 3 * 1.12) / 8, 0.9},
         {(3.3 + 3 * 3.525 + 3 * 3.45 + 3.2) / 8, 0, (2.4 + 3 * 2.49375 + 3 * 2.5125 + 2.4) / 8},
     };
-    abut_mesh *mesh = teapot(6);
+    AUTO(mesh) mesh = teapot(6);
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         double nearest = HUGE_VAL;
         for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
             nearest = real_min(nearest, v3_length(v3_sub(check_position(mesh, i), known[k])));
         assert_true(nearest < 1e-15);
     }
-    abut_mesh_destroy(mesh);
 }
 
 /* The body's faces look away from a point inside it. Lid and tubes are judged by the winding
  * numbers in the test of the solid. */
 TEST(faces_look_outwards) {
-    abut_mesh *mesh = teapot(8);
+    AUTO(mesh) mesh = teapot(8);
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
         vec3 c[3];
@@ -104,5 +98,4 @@ TEST(faces_look_outwards) {
         wrong += body && !(v3_dot(normal, v3_sub(centre, v3(0, 0, 1.2))) > 0);
     }
     assert_int_equal(0, wrong);
-    abut_mesh_destroy(mesh);
 }

@@ -64,7 +64,7 @@ static int compare_boxes(const void *a, const void *b) {
 
 static uint32_t count_crossings(const abut_mesh *mesh) {
     uint32_t count = abut_mesh_triangle_count(mesh), crossings = 0;
-    boxed *sorted = malloc(count * sizeof *sorted);
+    AUTO_FREE boxed *sorted = malloc(count * sizeof *sorted);
     for (uint32_t i = 0; i < count; i++) {
         vec3 c[3];
         check_triangle(mesh, i, c);
@@ -75,7 +75,6 @@ static uint32_t count_crossings(const abut_mesh *mesh) {
         for (uint32_t j = i + 1; j < count && sorted[j].box.lo.x <= sorted[i].box.hi.x; j++)
             if (box_overlaps(sorted[i].box, sorted[j].box))
                 crossings += triangles_cross(mesh, sorted[i].triangle, sorted[j].triangle);
-    free(sorted);
     return crossings;
 }
 
@@ -84,7 +83,7 @@ TEST(the_referee_sees_crossings) {
     const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.2, 0.2, -1, 0.2, 0.2, 1, 0.3, 0.2, 1};
     const uint32_t apart[] = {0, 1, 2, 3, 4, 5}, fan[] = {0, 1, 2, 0, 3, 4};
     abut_mesh_input input = abut_mesh_input_doubles(points, 6, NULL, 2);
-    abut_mesh *mesh;
+    AUTO(mesh) mesh = NULL;
     input.indices = apart;
     assert_ok(abut_mesh_create(NULL, &input, &mesh));
     assert_int_equal(1, count_crossings(mesh));
@@ -100,7 +99,6 @@ TEST(the_referee_sees_crossings) {
     abut_shape teapot = abut_shape_default(ABUT_SHAPE_TEAPOT);
     mesh = check_make(&teapot); /* its parts interpenetrate */
     assert_true(count_crossings(mesh) > 100);
-    abut_mesh_destroy(mesh);
 }
 
 TEST(closed_and_without_crossings) {
@@ -109,7 +107,7 @@ TEST(closed_and_without_crossings) {
     uint32_t count = test_thorough() ? 16 : 15; /* the last takes as long as all others */
     for (uint32_t i = 0; i < count; i++) {
         uint32_t segments = i < 14 ? i + 2 : more[i - 14];
-        abut_mesh *mesh = solid(segments);
+        AUTO(mesh) mesh = solid(segments);
         mesh_facts facts = check_mesh(mesh);
         uint32_t crossings = count_crossings(mesh);
         printf("segments %2u: %6u vertices %6u triangles, volume %.6f, least angle %.2f degrees, "
@@ -120,14 +118,12 @@ TEST(closed_and_without_crossings) {
         assert_int_equal(0, crossings);
         assert_true(facts.volume > before); /* mostly convex, so finer is larger */
         before = facts.volume;
-        abut_mesh_destroy(mesh);
     }
 }
 
 static double volume(uint32_t segments) {
-    abut_mesh *mesh = solid(segments);
+    AUTO(mesh) mesh = solid(segments);
     double v = check_mesh(mesh).volume;
-    abut_mesh_destroy(mesh);
     return v;
 }
 
@@ -192,7 +188,7 @@ static bool inside_union(const abut_mesh *teapot, vec3 p) {
 TEST(same_points_as_the_parts_together) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     shape.segments = FINE;
-    abut_mesh *parts = check_make(&shape), *whole = solid(FINE);
+    AUTO(mesh) parts = check_make(&shape), *whole = solid(FINE);
     test_random random = {11};
     const vec3 centres[] = {{0.2, 0, 1.5}, {-1.7, 0, 2.1}, {-2, 0, 0.8}, {2, 0, 1}, {3, 0, 2.4}};
     const vec3 reaches[] = {
@@ -217,16 +213,14 @@ TEST(same_points_as_the_parts_together) {
     printf("%u of %u points inside, %u differ within 0.003\n", inside_count, count, different);
     assert_true(5 * inside_count > count && 5 * inside_count < 4 * count &&
                 100 * different < count);
-    abut_mesh_destroy(parts);
-    abut_mesh_destroy(whole);
 }
 
 /* Every vertex of lid, rim, body and bottom is one of the published teapot, to the bit. */
 TEST(vertices_are_the_published_ones) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
-    abut_mesh *parts = check_make(&shape), *whole = solid(shape.segments);
+    AUTO(mesh) parts = check_make(&shape), *whole = solid(shape.segments);
     uint32_t known = abut_mesh_vertex_count(parts), found = 0;
-    vec3 *sorted = malloc(known * sizeof *sorted);
+    AUTO_FREE vec3 *sorted = malloc(known * sizeof *sorted);
     for (uint32_t i = 0; i < known; i++)
         sorted[i] = check_position(parts, i);
     qsort(sorted, known, sizeof *sorted, compare_positions);
@@ -237,7 +231,4 @@ TEST(vertices_are_the_published_ones) {
     /* the turned part less 27 in the holes, the handle's seam, the spout from its seam on */
     printf("%u of %u vertices are published\n", found, abut_mesh_vertex_count(whole));
     assert_true(found > 2600);
-    free(sorted);
-    abut_mesh_destroy(parts);
-    abut_mesh_destroy(whole);
 }

@@ -48,7 +48,7 @@ static const char *copy_element_name(gltf_character *f, abuti_gltf *gltf, uint32
     return copy_text(f, gltf, abuti_gltf_member(gltf, object, "name", ABUTI_JSON_TEXT));
 }
 
-static abut_character_matrix convert_matrix(const abuti_gltf_affine *a) {
+static abut_character_matrix convert_matrix(const abuti_affine *a) {
     abut_character_matrix made;
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 4; k++)
@@ -229,8 +229,7 @@ static uint32_t split_morph_channel(gltf_character *f, abuti_gltf *gltf,
 static size_t count_channels_max(gltf_character *f, abuti_gltf *gltf, uint32_t channels) {
     const abuti_json_value *values = gltf->json.values;
     size_t most = 0;
-    for (uint32_t i = channels + 1; channels && i < values[channels].next && !gltf->status;
-         i = values[i].next) {
+    ABUTI_GLTF_EACH(gltf, i, channels) {
         abut_character_channel channel = {0};
         uint32_t morphs = 0;
         if (values[i].kind == ABUTI_JSON_OBJECT)
@@ -256,8 +255,7 @@ static void read_clip(gltf_character *f, abuti_gltf *gltf, uint32_t number,
         return;
     for (uint32_t i = 0, value = samplers + 1; i < count; i++, value = values[value].next)
         at[i] = value;
-    for (uint32_t i = channels + 1; channels && i < values[channels].next && !gltf->status;
-         i = values[i].next) {
+    ABUTI_GLTF_EACH(gltf, i, channels) {
         abut_character_channel channel = {0};
         abuti_gltf_at(gltf, ABUTI_GLTF_ANIMATIONS, number);
         uint64_t sampler = UINT64_MAX;
@@ -338,34 +336,20 @@ static abut_status sort_shifts_by_target(gltf_character *f) {
 /* Creates the character from the data of the file. */
 static abut_status create_from_gltf(gltf_character *f, abut_mesh *mesh,
                                     abut_character **character) {
-    size_t vertices = f->rig.starts.count, all = f->rig.weights.count;
-    size_t *starts = abuti_character_allocate(&f->pool, vertices + 1, sizeof *starts);
-    uint32_t *bones = abuti_character_allocate(&f->pool, all, sizeof *bones);
-    double *weights = abuti_character_allocate(&f->pool, all, sizeof *weights);
-    if (!starts || !bones || !weights)
-        return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < vertices; i++)
-        starts[i] = ABUTI_AT(&f->rig.starts, size_t, i);
-    starts[vertices] = all;
-    for (size_t i = 0; i < all; i++) {
-        const abuti_rig_weight *weight = &ABUTI_AT(&f->rig.weights, abuti_rig_weight, i);
-        bones[i] = weight->bone;
-        weights[i] = weight->weight;
-    }
     abut_character_input input = abut_character_input_default();
     input.mesh = mesh;
     input.bone_count = (uint32_t)f->rig.bones.count;
     input.bones = f->bones;
     input.binds = f->binds;
-    input.weight_bones = bones;
-    input.weights = weights;
+    input.weight_bones = f->rig.weight_bones.data;
+    input.weights = f->rig.weights.data;
     input.clip_count = f->clip_count;
     input.clips = f->clips;
     input.morph_count = (uint32_t)f->rig.morphs.count;
     input.morphs = f->morphs;
     abut_status status = sort_shifts_by_target(f);
     if (!status)
-        status = abuti_character_make(f->context, f->who, &input, starts, character);
+        status = abuti_character_make(f->context, f->who, &input, f->rig.starts.data, character);
     return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT : status;
 }
 
@@ -379,8 +363,8 @@ static abut_status read_character(abut_context *context, const char *path, const
     if (!status)
         status = create_from_gltf(&f, mesh, character);
     abut_mesh_destroy(mesh);
-    ABUTI_RELEASE(f.context, f.rig.bones.data, f.rig.weights.data, f.rig.starts.data,
-                  f.rig.morphs.data, f.rig.shifts.data);
+    ABUTI_RELEASE(f.context, f.rig.bones.data, f.rig.weight_bones.data, f.rig.weights.data,
+                  f.rig.starts.data, f.rig.morphs.data, f.rig.shifts.data);
     abuti_character_release(&f.pool);
     return status;
 }

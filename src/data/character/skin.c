@@ -187,40 +187,40 @@ abut_status abut_character_skin(const abut_character *character, const abut_char
 
 /* ---- meshes ---- */
 
-/* Creates a mesh, which takes ownership of `positions`. */
-static abut_status make_mesh(const abut_character *c, const char *function, vec3 *positions,
+/* A mesh as the skinner makes it, or without one as `skinning` says. */
+static abut_status make_mesh(const abut_character *c, const char *function,
+                             abut_character_skinner *skinner, const abut_character_matrix *bones,
+                             abut_character_skinning skinning, const double *morphs,
                              abut_mesh **mesh) {
-    size_t triangles = c->info.triangle_count;
+    const size_t vertices = c->info.vertex_count, corners = 3 * (size_t)c->info.triangle_count;
+    vec3 *positions = abuti_allocate(c->context, vertices, sizeof *positions);
+    uint32_t *indices = abuti_allocate(c->context, corners, sizeof *indices);
     abut_mesh *made = NULL;
-    uint32_t *indices = abuti_allocate(c->context, 3 * triangles, sizeof *indices);
-    if (!indices) {
+    abut_status status = ABUT_ERROR_MEMORY;
+    if (positions && indices)
+        status = skinner ? skinner->backend->run(skinner, function, bones, morphs,
+                                                 abut_array_host(positions))
+                         : skin_to_host(c, function, bones, skinning, positions);
+    if (status) {
         abuti_release(c->context, positions);
-        return ABUT_ERROR_MEMORY;
-    }
-    memcpy(indices, c->mesh->indices, 3 * triangles * sizeof *indices);
-    abut_status status = abuti_mesh_adopt(c->context, function, positions, c->info.vertex_count,
-                                          indices, triangles, &made);
-    if (status)
+        abuti_release(c->context, indices);
         return status;
-    made->up = c->mesh->up;
-    *mesh = made;
-    return ABUT_OK;
+    }
+    memcpy(indices, c->mesh->indices, corners * sizeof *indices);
+    status =
+        abuti_mesh_adopt(c->context, function, positions, vertices, indices, corners / 3, &made);
+    if (!status) {
+        made->up = c->mesh->up;
+        *mesh = made;
+    }
+    return status;
 }
 
 abut_status abut_character_mesh(const abut_character *character, const abut_character_matrix *bones,
                                 abut_character_skinning skinning, abut_mesh **mesh) {
     if (!character || !bones || !mesh)
         return abuti_null(__func__, !character ? "character" : bones ? "mesh" : "bones");
-    const abut_character *c = character;
-    abut_vec3 *positions = abuti_allocate(c->context, c->info.vertex_count, sizeof *positions);
-    if (!positions)
-        return ABUT_ERROR_MEMORY;
-    abut_status status = skin_to_host(c, __func__, bones, skinning, positions);
-    if (status) {
-        abuti_release(c->context, positions);
-        return status;
-    }
-    return make_mesh(c, __func__, positions, mesh);
+    return make_mesh(character, __func__, NULL, bones, skinning, NULL, mesh);
 }
 
 /* ---- skinners ---- */
@@ -310,15 +310,6 @@ abut_status abut_character_skinner_mesh(abut_character_skinner *skinner,
                                         abut_mesh **mesh) {
     if (!skinner || !bones || !mesh)
         return abuti_null(__func__, !skinner ? "skinner" : bones ? "mesh" : "bones");
-    const abut_character *c = skinner->character;
-    abut_vec3 *positions = abuti_allocate(c->context, c->info.vertex_count, sizeof *positions);
-    if (!positions)
-        return ABUT_ERROR_MEMORY;
-    abut_status status =
-        skinner->backend->run(skinner, __func__, bones, morphs, abut_array_host(positions));
-    if (status) {
-        abuti_release(c->context, positions);
-        return status;
-    }
-    return make_mesh(c, __func__, positions, mesh);
+    return make_mesh(skinner->character, __func__, skinner, bones, ABUT_CHARACTER_SKINNING_LINEAR,
+                     morphs, mesh);
 }

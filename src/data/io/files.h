@@ -123,6 +123,29 @@ static inline size_t abuti_read_fill(abuti_reader *reader, size_t wanted) {
     return visible >= wanted ? visible : abuti_source_fill(&reader->source, wanted);
 }
 
+/* ---- nodes of scenes ---- */
+
+/* A linear part and a translation. */
+typedef struct abuti_affine {
+    mat3 linear;
+    vec3 shift;
+} abuti_affine;
+
+static inline vec3 abuti_affine_apply(const abuti_affine *a, vec3 p) {
+    return v3_add(m3_apply(&a->linear, p), a->shift);
+}
+/* First `inner`, then `outer`. */
+static inline abuti_affine abuti_affine_compose(const abuti_affine *outer,
+                                                const abuti_affine *inner) {
+    return (abuti_affine){m3_multiply(&outer->linear, &inner->linear),
+                          abuti_affine_apply(outer, inner->shift)};
+}
+/* A reflection flips triangles (glTF 2.0, section 3.7.4). */
+static inline bool abuti_affine_flips(const abuti_affine *a) {
+    const vec3 *row = a->linear.row;
+    return v3_dot(row[0], v3_cross(row[1], row[2])) < 0;
+}
+
 /* ---- text (read_text.c) ---- */
 
 /* Blanks are spaces and tabs; a line ends with LF, CR LF or CR. */

@@ -11,9 +11,7 @@ struct abut_frames {
     size_t frame_bytes;               /* without the checksum */
     unsigned char *frame;             /* one frame as stored, with its checksum */
     frames_entry *table;
-    size_t *first; /* first vertex of each mesh */
-    uint32_t **indices;
-    abut_mesh **meshes;
+    abut_mesh **meshes; /* of the first frame */
 };
 
 static abut_status fail_damaged(const abut_frames *f, const char *what) {
@@ -92,13 +90,9 @@ static abut_status read_table(abut_frames *f) {
     if (sum != abuti_checksum(f->table, (size_t)bytes))
         return fail_damaged(f, "the list of meshes fails its checksum");
     f->first_frame = sizeof(frames_head) + bytes + sizeof sum;
-    f->first = abuti_allocate(f->context, f->info.mesh_count, sizeof *f->first);
-    if (!f->first)
-        return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < f->info.mesh_count; i++) {
         if (!f->table[i].triangle_count || !f->table[i].vertex_count)
             return fail_damaged(f, "a mesh is empty");
-        f->first[i] = (size_t)f->info.vertex_count; /* valid once check_lengths() has passed */
         f->info.vertex_count += f->table[i].vertex_count;
         f->info.triangle_count += f->table[i].triangle_count;
     }
@@ -132,26 +126,6 @@ static abut_status check_lengths(abut_frames *f) {
         return fail_damaged(f, "its length does not match its frames");
     f->info.frame_count = tail.frame_count;
     f->frame_bytes = (size_t)(frame - sizeof(uint64_t));
-    return ABUT_OK;
-}
-
-static abut_status read_indices(abut_frames *f) {
-    uint64_t at = f->first_frame - 12 * f->info.triangle_count;
-    f->indices = abuti_allocate_zeroed(f->context, f->info.mesh_count, sizeof *f->indices);
-    if (!f->indices)
-        return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < f->info.mesh_count; i++) {
-        size_t bytes = 12 * (size_t)f->table[i].triangle_count;
-        f->indices[i] = abuti_allocate(f->context, bytes, 1);
-        if (!f->indices[i])
-            return ABUT_ERROR_MEMORY;
-        abut_status status = read_frame_bytes(f, at, f->indices[i], bytes);
-        if (status)
-            return status;
-        if (abuti_checksum(f->indices[i], bytes) != f->table[i].checksum)
-            return fail_damaged(f, "triangles fail their checksum");
-        at += bytes;
-    }
     return ABUT_OK;
 }
 
@@ -193,19 +167,37 @@ static abut_status read_frame(abut_frames *f, uint64_t frame) {
     return is_frame_valid(f) ? ABUT_OK : fail_damaged(f, what);
 }
 
+/* Reads the indices of a mesh, or copies them once there is one. */
+static abut_status load_indices(abut_frames *f, uint32_t number, uint64_t offset,
+                                uint32_t *indices) {
+    const size_t bytes = 12 * (size_t)f->table[number].triangle_count;
+    if (f->meshes[number]) {
+        memcpy(indices, f->meshes[number]->indices, bytes);
+        return ABUT_OK;
+    }
+    abut_status status = read_frame_bytes(f, offset, indices, bytes);
+    if (!status && abuti_checksum(indices, bytes) != f->table[number].checksum)
+        status = fail_damaged(f, "triangles fail their checksum");
+    return status;
+}
+
 /* Creates mesh `number` of the frame that was read last. */
-static abut_status make_mesh(const abut_frames *f, uint32_t number, abut_mesh **mesh) {
+static abut_status make_mesh(abut_frames *f, uint32_t number, size_t first_vertex, uint64_t offset,
+                             abut_mesh **mesh) {
     const frames_entry *entry = &f->table[number];
-    size_t bytes = 12 * (size_t)entry->triangle_count;
     abut_vec3 *positions;
     uint32_t *indices;
     if (ABUTI_ALLOCATE(f->context, ABUTI_ARRAY(positions, entry->vertex_count),
                        ABUTI_ARRAY(indices, 3 * (size_t)entry->triangle_count)))
         return ABUT_ERROR_MEMORY;
-    unpack_positions(f, f->frame, f->first[number], entry->vertex_count, positions);
-    memcpy(indices, f->indices[number], bytes);
-    abut_status status = abuti_mesh_adopt(f->context, f->name, positions, entry->vertex_count,
-                                          indices, entry->triangle_count, mesh);
+    abut_status status = load_indices(f, number, offset, indices);
+    if (status) {
+        ABUTI_RELEASE(f->context, positions, indices);
+        return status;
+    }
+    unpack_positions(f, f->frame, first_vertex, entry->vertex_count, positions);
+    status = abuti_mesh_adopt(f->context, f->name, positions, entry->vertex_count, indices,
+                              entry->triangle_count, mesh);
     return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT
                                          : status; /* an invalid index, or a size out of range */
 }
@@ -213,15 +205,17 @@ static abut_status make_mesh(const abut_frames *f, uint32_t number, abut_mesh **
 static abut_status read_file(abut_frames *f) {
     abut_status status;
     if ((status = read_head(f)) || (status = read_table(f)) || (status = check_lengths(f)) ||
-        (status = read_indices(f)))
+        (status = ABUTI_ALLOCATE(f->context, ABUTI_ARRAY(f->frame, f->frame_bytes + 8),
+                                 ABUTI_ZEROED(f->meshes, f->info.mesh_count))) ||
+        (status = read_frame(f, 0)))
         return status;
-    f->frame = abuti_allocate(f->context, f->frame_bytes + sizeof(uint64_t), 1);
-    f->meshes = abuti_allocate_zeroed(f->context, f->info.mesh_count, sizeof *f->meshes);
-    if (!f->frame || !f->meshes)
-        return ABUT_ERROR_MEMORY;
-    status = read_frame(f, 0);
-    for (uint32_t i = 0; i < f->info.mesh_count && !status; i++)
-        status = make_mesh(f, i, &f->meshes[i]);
+    uint64_t offset = f->first_frame - 12 * f->info.triangle_count;
+    size_t first = 0;
+    for (uint32_t i = 0; i < f->info.mesh_count && !status; i++) {
+        status = make_mesh(f, i, first, offset, &f->meshes[i]);
+        offset += 12 * (uint64_t)f->table[i].triangle_count;
+        first += f->table[i].vertex_count;
+    }
     return status;
 }
 
@@ -278,12 +272,9 @@ void abut_frames_close(abut_frames *frames) {
     abut_context *context = frames->context;
     for (uint32_t i = 0; frames->meshes && i < frames->info.mesh_count; i++)
         abut_mesh_destroy(frames->meshes[i]);
-    for (uint32_t i = 0; frames->indices && i < frames->info.mesh_count; i++)
-        abuti_release(context, frames->indices[i]);
     if (frames->source.context)
         abuti_source_close(&frames->source);
-    ABUTI_RELEASE(context, frames->meshes, frames->indices, frames->table, frames->first,
-                  frames->frame, frames->name, frames);
+    ABUTI_RELEASE(context, frames->meshes, frames->table, frames->frame, frames->name, frames);
     abut_context_destroy(context);
 }
 
@@ -334,5 +325,8 @@ abut_status abut_frames_mesh_at(abut_frames *frames, uint64_t frame, uint32_t me
                           "abut_frames_mesh_at: there is no mesh %u; %s has %u meshes", mesh,
                           frames->name, frames->info.mesh_count);
     abut_status status = read_frame_checked(frames, "abut_frames_mesh_at", frame);
-    return status ? status : make_mesh(frames, mesh, made);
+    size_t first = 0;
+    for (uint32_t i = 0; i < mesh; i++)
+        first += frames->table[i].vertex_count;
+    return status ? status : make_mesh(frames, mesh, first, 0, made);
 }

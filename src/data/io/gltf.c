@@ -166,9 +166,9 @@ abuti_gltf_trs abuti_gltf_read_trs(abuti_gltf *gltf, uint32_t node) {
     return here;
 }
 
-abuti_gltf_affine abuti_gltf_transform(abuti_gltf *gltf, uint32_t node) {
+abuti_affine abuti_gltf_transform(abuti_gltf *gltf, uint32_t node) {
     abuti_gltf_trs place = abuti_gltf_read_trs(gltf, node);
-    abuti_gltf_affine here = {quat_matrix(place.rotation), place.translation};
+    abuti_affine here = {quat_matrix(place.rotation), place.translation};
     if (place.has_matrix)
         return place.matrix;
     for (int i = 0; i < 3; i++) {
@@ -196,11 +196,9 @@ static bool is_irrelevant_extension(const char *name, size_t length) {
 
 /* Fails for required extensions that are not supported; logs a warning for others. */
 static void check_extensions(abuti_gltf *gltf, const char *key, bool required) {
-    uint32_t list = abuti_gltf_member(gltf, 0, key, ABUTI_JSON_LIST);
-    if (!list)
-        return;
     const abuti_json_value *values = gltf->json.values;
-    for (uint32_t i = list + 1; i < values[list].next && !gltf->status; i = values[i].next) {
+    uint32_t list = abuti_gltf_member(gltf, 0, key, ABUTI_JSON_LIST);
+    ABUTI_GLTF_EACH(gltf, i, list) {
         if (!is_kind(gltf, i, key, ABUTI_JSON_TEXT))
             return;
         const char *name = abuti_json_characters(&gltf->json, values[i].is.text.at);

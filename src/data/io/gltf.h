@@ -107,18 +107,14 @@ uint32_t abuti_gltf_reference(abuti_gltf *gltf, uint32_t object, const char *nam
 uint32_t abuti_gltf_reference_of(abuti_gltf *gltf, uint32_t value, const char *name,
                                  abuti_gltf_list list);
 
-/* The transformation of a node relative to its parent: linear part and translation. */
-typedef struct abuti_gltf_affine {
-    mat3 linear;
-    vec3 shift;
-} abuti_gltf_affine;
-abuti_gltf_affine abuti_gltf_transform(abuti_gltf *gltf, uint32_t node);
+/* The transformation of a node relative to its parent. */
+abuti_affine abuti_gltf_transform(abuti_gltf *gltf, uint32_t node);
 /* The same as in the file: a matrix, or first scale, then rotation, then translation. */
 typedef struct abuti_gltf_trs {
     vec3 translation, scale;
     quat rotation;
     bool has_matrix;
-    abuti_gltf_affine matrix;
+    abuti_affine matrix;
 } abuti_gltf_trs;
 abuti_gltf_trs abuti_gltf_read_trs(abuti_gltf *gltf, uint32_t node);
 
@@ -150,14 +146,9 @@ void abuti_gltf_get(const abuti_gltf_accessor *accessor, uint32_t index, double 
 typedef struct abuti_rig_bone {
     uint32_t node, parent;
     bool bound;
-    abuti_gltf_affine bind; /* from the mesh to the bone, if bound */
-    uint32_t other;         /* the next bone of the same node; ABUT_NONE = none */
+    abuti_affine bind; /* from the mesh to the bone, if bound */
+    uint32_t other;    /* the next bone of the same node; ABUT_NONE = none */
 } abuti_rig_bone;
-
-typedef struct abuti_rig_weight {
-    uint32_t bone;
-    double weight;
-} abuti_rig_weight;
 
 /* A morph target of the mesh of a node; those of a node are consecutive. */
 typedef struct abuti_rig_morph {
@@ -173,11 +164,11 @@ typedef struct abuti_rig_shift {
 /* Additional results for a reader of characters. The vertices of the triangles are then those of
  * the meshes, transformed neither by nodes nor by joints. The caller releases the lists. */
 typedef struct abuti_rig {
-    abuti_vector bones;   /* abuti_rig_bone; those of nodes come first, parents before children */
-    abuti_vector weights; /* abuti_rig_weight; at least one per vertex */
-    abuti_vector starts;  /* size_t: the first weight of each vertex */
-    abuti_vector morphs;  /* abuti_rig_morph */
-    abuti_vector shifts;  /* abuti_rig_shift */
+    abuti_vector bones; /* abuti_rig_bone; those of nodes come first, parents before children */
+    abuti_vector weight_bones, weights; /* uint32_t, double: at least one per vertex */
+    abuti_vector starts;                /* size_t: the first weight of each vertex, and the total */
+    abuti_vector morphs;                /* abuti_rig_morph */
+    abuti_vector shifts;                /* abuti_rig_shift */
     uint32_t
         *bone_of; /* of each node; ABUT_NONE = not in the scene. Valid until `finish` returns */
     /* Reads other parts of the document while it is open. */

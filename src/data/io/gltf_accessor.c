@@ -13,21 +13,9 @@ typedef struct component_kind {
 } component_kind;
 
 static component_kind find_component(uint64_t type) {
-    switch (type) {
-    case 5120:
-        return (component_kind){1, 127};
-    case 5121:
-        return (component_kind){1, 255};
-    case 5122:
-        return (component_kind){2, 32767};
-    case 5123:
-        return (component_kind){2, 65535};
-    case 5125:
-    case 5126:
-        return (component_kind){4, 0};
-    default:
-        return (component_kind){0, 0};
-    }
+    static const component_kind kinds[] = {{1, 127}, {1, 255}, {2, 32767}, {2, 65535},
+                                           {0, 0},   {4, 0},   {4, 0}};
+    return type >= 5120 && type <= 5126 ? kinds[type - 5120] : kinds[4];
 }
 
 static double read_component(const unsigned char *at, uint32_t type) {

@@ -23,34 +23,11 @@ __extension__ typedef unsigned __int128 wide;
 
 #define POWER_MAX 27 /* 5^27 < 2^63 */
 
-static const uint64_t power5[POWER_MAX + 1] = {1u,
-                                               5u,
-                                               25u,
-                                               125u,
-                                               625u,
-                                               3125u,
-                                               15625u,
-                                               78125u,
-                                               390625u,
-                                               1953125u,
-                                               9765625u,
-                                               48828125u,
-                                               244140625u,
-                                               1220703125u,
-                                               6103515625u,
-                                               30517578125u,
-                                               152587890625u,
-                                               762939453125u,
-                                               3814697265625u,
-                                               19073486328125u,
-                                               95367431640625u,
-                                               476837158203125u,
-                                               2384185791015625u,
-                                               11920928955078125u,
-                                               59604644775390625u,
-                                               298023223876953125u,
-                                               1490116119384765625u,
-                                               7450580596923828125u};
+#define SEVEN_POWERS(x) x, 5 * x, 25 * x, 125 * x, 625 * x, 3125 * x, 15625 * x
+static const uint64_t power5[POWER_MAX + 1] = {SEVEN_POWERS(UINT64_C(1)),
+                                               SEVEN_POWERS(UINT64_C(78125)),
+                                               SEVEN_POWERS(UINT64_C(6103515625)),
+                                               SEVEN_POWERS(UINT64_C(476837158203125))};
 
 static const double power10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,

@@ -60,26 +60,18 @@ static void record_log_message(const char *message, char *user) {
 typedef struct node_visit {
     const struct aiNode *node;
     unsigned child;
-    mat3 linear;
-    vec3 shift;
+    abuti_affine placed;
 } node_visit;
 
 /* First the node's own transformation, then its parent's. */
 static node_visit visit_node(const struct aiNode *node, const node_visit *parent) {
     const struct aiMatrix4x4 *m = &node->mTransformation;
-    node_visit here = {.node = node, .shift = v3((double)m->a4, (double)m->b4, (double)m->c4)};
-    here.linear.row[0] = v3((double)m->a1, (double)m->a2, (double)m->a3);
-    here.linear.row[1] = v3((double)m->b1, (double)m->b2, (double)m->b3);
-    here.linear.row[2] = v3((double)m->c1, (double)m->c2, (double)m->c3);
-    if (parent) {
-        here.linear = m3_multiply(&parent->linear, &here.linear);
-        here.shift = v3_add(m3_apply(&parent->linear, here.shift), parent->shift);
-    }
-    return here;
-}
-
-static bool is_reflection(const mat3 *m) {
-    return v3_dot(m->row[0], v3_cross(m->row[1], m->row[2])) < 0;
+    const abuti_affine own = {{{v3((double)m->a1, (double)m->a2, (double)m->a3),
+                                v3((double)m->b1, (double)m->b2, (double)m->b3),
+                                v3((double)m->c1, (double)m->c2, (double)m->c3)}},
+                              v3((double)m->a4, (double)m->b4, (double)m->c4)};
+    return (node_visit){.node = node,
+                        .placed = parent ? abuti_affine_compose(&parent->placed, &own) : own};
 }
 
 static bool add_face(abuti_reader *reader, const struct aiFace *face, uint32_t base,
@@ -102,11 +94,12 @@ static bool add_face(abuti_reader *reader, const struct aiFace *face, uint32_t b
 
 static bool add_mesh(abuti_reader *reader, const node_visit *here, const struct aiMesh *mesh) {
     uint32_t base = (uint32_t)reader->positions.count;
-    bool flipped = is_reflection(&here->linear);
+    bool flipped = abuti_affine_flips(&here->placed);
     for (unsigned i = 0; i < mesh->mNumVertices; i++) {
         struct aiVector3D v = mesh->mVertices[i];
-        vec3 p = m3_apply(&here->linear, v3((double)v.x, (double)v.y, (double)v.z));
-        if (!abuti_read_vertex(reader, v3_add(p, here->shift)) || !abuti_read_tick(reader))
+        vec3 p = v3((double)v.x, (double)v.y, (double)v.z);
+        if (!abuti_read_vertex(reader, abuti_affine_apply(&here->placed, p)) ||
+            !abuti_read_tick(reader))
             return false;
     }
     for (unsigned i = 0; i < mesh->mNumFaces; i++)

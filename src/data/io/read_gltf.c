@@ -21,7 +21,7 @@
 typedef struct scene {
     abuti_gltf *gltf;
     abuti_reader *reader;
-    abuti_gltf_affine *placed; /* transformation of each node to the scene, if reached */
+    abuti_affine *placed; /* transformation of each node to the scene, if reached */
     unsigned char *reached;
     uint32_t *order, count; /* nodes of the scene, parents before children */
     uint32_t *stack;
@@ -35,24 +35,15 @@ typedef struct scene {
 /* A mesh with its transformation. */
 typedef struct instance {
     uint32_t mesh, node;
-    abuti_gltf_affine placed;
+    abuti_affine placed;
     bool flipped;
     uint32_t weights;                  /* of morph targets: a list in the JSON, or 0 */
     uint32_t first_morph, morph_count; /* of a rig; not added yet if the count is 0 */
     bool skinned;
-    abuti_gltf_affine *joints; /* the transformation of the mesh by each joint */
-    uint32_t *bones;           /* the bones of the joints, of a rig */
+    abuti_affine *joints; /* the transformation of the mesh by each joint */
+    uint32_t *bones;      /* the bones of the joints, of a rig */
     uint32_t joint_count;
 } instance;
-
-static abuti_gltf_affine compose(const abuti_gltf_affine *outer, const abuti_gltf_affine *inner) {
-    return (abuti_gltf_affine){m3_multiply(&outer->linear, &inner->linear),
-                               v3_add(m3_apply(&outer->linear, inner->shift), outer->shift)};
-}
-
-static vec3 apply(const abuti_gltf_affine *affine, vec3 p) {
-    return v3_add(m3_apply(&affine->linear, p), affine->shift);
-}
 
 /* ---- nodes ---- */
 
@@ -88,8 +79,8 @@ static void visit_children(scene *s, uint32_t depth) {
     abuti_gltf *gltf = s->gltf;
     while (depth && !gltf->status) {
         uint32_t node = s->stack[--depth], from = depth;
-        abuti_gltf_affine here = abuti_gltf_transform(gltf, node);
-        s->placed[node] = compose(&s->placed[node], &here);
+        abuti_affine here = abuti_gltf_transform(gltf, node);
+        s->placed[node] = abuti_affine_compose(&s->placed[node], &here);
         s->order[s->count++] = node;
         uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_NODES, node);
         push_list(s, &depth, abuti_gltf_member(gltf, object, "children", ABUTI_JSON_LIST),
@@ -101,7 +92,7 @@ static void visit_children(scene *s, uint32_t depth) {
     }
 }
 
-static const abuti_gltf_affine identity = {
+static const abuti_affine identity = {
     {{{.x = 1, .y = 0, .z = 0}, {.x = 0, .y = 1, .z = 0}, {.x = 0, .y = 0, .z = 1}}},
     {.x = 0, .y = 0, .z = 0}};
 
@@ -176,7 +167,7 @@ static void add_bones(scene *s) {
 }
 
 /* The bone of a node that is bound by this matrix. */
-static uint32_t bind_bone(scene *s, uint32_t node, const abuti_gltf_affine *bind) {
+static uint32_t bind_bone(scene *s, uint32_t node, const abuti_affine *bind) {
     uint32_t first = s->rig->bone_of[node], at = first;
     while (abuti_gltf_spend(s->gltf, 1)) {
         abuti_rig_bone *bone = &ABUTI_AT(&s->rig->bones, abuti_rig_bone, at);
@@ -364,16 +355,18 @@ static bool is_joint(scene *s, const instance *in, uint32_t vertex, double joint
     return !s->gltf->status;
 }
 
+static void add_start(scene *s) {
+    size_t *start = ABUTI_GLTF_PUSH(s->gltf, &s->rig->starts, size_t);
+    if (start)
+        *start = s->rig->weights.count;
+}
+
 /* Adds the weights of a vertex to a rig: its first joint, and others with a weight that is not 0;
  * or, without joints, the bone of its own node. */
 static void add_weights(scene *s, const instance *in, const binding *bindings, uint32_t count,
                         uint32_t vertex, uint32_t own) {
-    size_t *start = ABUTI_GLTF_PUSH(s->gltf, &s->rig->starts, size_t);
     uint32_t slots = count ? 4 * count : 1;
     double joints[4] = {0}, weights[4] = {1, 0, 0, 0};
-    if (!start)
-        return;
-    *start = s->rig->weights.count;
     for (uint32_t i = 0; i < slots; i++) {
         if (count && i % 4 == 0) {
             abuti_gltf_get(&bindings[i / 4].joints, vertex, joints);
@@ -383,12 +376,14 @@ static void add_weights(scene *s, const instance *in, const binding *bindings, u
             return;
         if (i && weights[i % 4] == 0)
             continue;
-        abuti_rig_weight *weight = ABUTI_GLTF_PUSH(s->gltf, &s->rig->weights, abuti_rig_weight);
-        if (!weight)
+        uint32_t *bone = ABUTI_GLTF_PUSH(s->gltf, &s->rig->weight_bones, uint32_t);
+        double *weight = ABUTI_GLTF_PUSH(s->gltf, &s->rig->weights, double);
+        if (!bone || !weight)
             return;
-        weight->bone = count ? in->bones[(uint32_t)joints[i % 4]] : own;
-        weight->weight = weights[i % 4];
+        *bone = count ? in->bones[(uint32_t)joints[i % 4]] : own;
+        *weight = weights[i % 4];
     }
+    add_start(s);
 }
 
 /* Skins a vertex: moves it by its joints, with weights normalised to sum 1. One without weights
@@ -409,10 +404,10 @@ static vec3 skin_vertex(scene *s, const instance *in, const binding *bindings, u
             first = first == ABUT_NONE ? joint : first;
             total += weights[i];
             if (weights[i] != 0)
-                sum = v3_add(sum, v3_scale(apply(&in->joints[joint], p), weights[i]));
+                sum = v3_add(sum, v3_scale(abuti_affine_apply(&in->joints[joint], p), weights[i]));
         }
     }
-    return total != 0 ? v3_scale(sum, 1 / total) : apply(&in->joints[first], p);
+    return total != 0 ? v3_scale(sum, 1 / total) : abuti_affine_apply(&in->joints[first], p);
 }
 
 /* Adds the vertices of a primitive; returns the first. */
@@ -450,7 +445,7 @@ static uint32_t add_vertices(scene *s, instance *in, uint32_t primitive, uint32_
         vec3 at = v3(p[0], p[1], p[2]);
         if (!s->rig)
             at = binding_count ? skin_vertex(s, in, bindings, binding_count, i, at)
-                               : apply(&in->placed, at);
+                               : abuti_affine_apply(&in->placed, at);
         if (gltf->status)
             break;
         abuti_gltf_check(gltf, abuti_read_vertex(s->reader, at) && abuti_read_tick(s->reader));
@@ -565,8 +560,7 @@ static void add_mesh(scene *s, instance *in) {
     uint32_t list = abuti_gltf_member(gltf, object, "primitives", ABUTI_JSON_LIST);
     if (!in->weights)
         in->weights = abuti_gltf_member(gltf, object, "weights", ABUTI_JSON_LIST);
-    in->flipped = v3_dot(in->placed.linear.row[0],
-                         v3_cross(in->placed.linear.row[1], in->placed.linear.row[2])) < 0;
+    in->flipped = abuti_affine_flips(&in->placed);
     s->instance++;
     abuti_gltf_spend(s->gltf, 1);
     ABUTI_GLTF_EACH(gltf, i, list)
@@ -607,7 +601,7 @@ static void open_skin(scene *s, uint32_t skin, instance *in) {
             return;
         if (!s->reached[node])
             abuti_gltf_fail(gltf, "its joint nodes[%" PRIu32 "] is not in the scene", node);
-        abuti_gltf_affine here = identity;
+        abuti_affine here = identity;
         double m[16];
         if (bind != ABUT_NONE) {
             abuti_gltf_get(&inverse, i, m);
@@ -615,7 +609,8 @@ static void open_skin(scene *s, uint32_t skin, instance *in) {
                 here.linear.row[row] = v3(m[row], m[row + 4], m[row + 8]);
             here.shift = v3(m[12], m[13], m[14]);
         }
-        in->joints[i] = bind != ABUT_NONE ? compose(&s->placed[node], &here) : s->placed[node];
+        in->joints[i] =
+            bind != ABUT_NONE ? abuti_affine_compose(&s->placed[node], &here) : s->placed[node];
         if (s->rig && !gltf->status)
             in->bones[i] = bind_bone(s, node, &here);
     }
@@ -641,8 +636,10 @@ static void add_node(scene *s, uint32_t node) {
 static void add_scene(scene *s) {
     abuti_gltf *gltf = s->gltf;
     place_nodes(s);
-    if (s->rig)
+    if (s->rig) {
         add_bones(s);
+        add_start(s);
+    }
     for (uint32_t i = 0; i < s->count && !gltf->status; i++)
         add_node(s, s->order[i]);
     uint32_t meshes = gltf->lists[ABUTI_GLTF_MESHES].count;

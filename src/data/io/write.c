@@ -42,9 +42,14 @@ static void write_text(writer *out, const char *text) {
     write_bytes(out, text, strlen(text));
 }
 
-static void write_number(writer *out, double value, bool single) {
-    out->buffer[out->used++] = ' ';
-    out->used += abuti_number_write(out->buffer + out->used, value, single);
+/* Writes the coordinates of a vector with `between` before the second and the third. */
+static void write_vector(writer *out, const char *before, vec3 p, bool single, const char *between,
+                         const char *after) {
+    for (int axis = 0; axis < 3; axis++) {
+        write_text(out, axis ? between : before);
+        out->used += abuti_number_write(out->buffer + out->used, v3_get(p, axis), single);
+    }
+    write_text(out, after);
 }
 
 static void write_integer(writer *out, uint64_t value) {
@@ -104,16 +109,8 @@ static abut_status write_elements(writer *out, write_vertex *vertex, write_face 
     return status;
 }
 
-static void write_coordinates(writer *out, vec3 p, bool single) {
-    write_number(out, p.x, single);
-    write_number(out, p.y, single);
-    write_number(out, p.z, single);
-    out->buffer[out->used++] = '\n';
-}
-
 static void write_obj_vertex(writer *out, vec3 p) {
-    out->buffer[out->used++] = 'v';
-    write_coordinates(out, p, false);
+    write_vector(out, "v ", p, false, " ", "\n");
 }
 
 static void write_obj_face(writer *out, const uint32_t *corners) {
@@ -125,10 +122,7 @@ static void write_obj_face(writer *out, const uint32_t *corners) {
 
 /* The text of PLY and OFF; `single` is false for OFF. */
 static void write_text_vertex(writer *out, vec3 p) {
-    size_t start = out->used;
-    write_coordinates(out, p, out->single);
-    memmove(out->buffer + start, out->buffer + start + 1, out->used - start - 1);
-    out->used--; /* no blank at the start of a line */
+    write_vector(out, "", p, out->single, " ", "\n");
 }
 
 static void write_text_face(writer *out, const uint32_t *corners) {
@@ -150,10 +144,6 @@ static void write_ply_face(writer *out, const uint32_t *corners) {
     out->buffer[out->used++] = 3;
     for (int k = 0; k < 3; k++)
         write_u32(out, corners[k]);
-}
-
-static abut_status write_obj(writer *out) {
-    return write_elements(out, write_obj_vertex, write_obj_face);
 }
 
 static abut_status write_off(writer *out) {
@@ -207,13 +197,11 @@ static vec3 round_to_floats(vec3 p) {
 }
 
 static void write_stl_facet(writer *out, const uint32_t *corners) {
-    write_text(out, "facet normal");
-    write_coordinates(out, round_to_floats(normal_of(out->mesh, corners)), true);
-    write_text(out, " outer loop\n");
-    for (int k = 0; k < 3; k++) {
-        write_text(out, "  vertex");
-        write_coordinates(out, round_to_floats(abuti_mesh_position(out->mesh, corners[k])), false);
-    }
+    write_vector(out, "facet normal ", round_to_floats(normal_of(out->mesh, corners)), true, " ",
+                 "\n outer loop\n");
+    for (int k = 0; k < 3; k++)
+        write_vector(out, "  vertex ", round_to_floats(abuti_mesh_position(out->mesh, corners[k])),
+                     false, " ", "\n");
     write_text(out, " endloop\nendfacet\n");
 }
 
@@ -267,16 +255,6 @@ static void write_gltf_face(writer *out, const uint32_t *corners) {
     convert_to_base64(out, 12);
 }
 
-static void write_vector(writer *out, const char *name, vec3 p) {
-    write_text(out, name);
-    write_number(out, p.x, false);
-    write_text(out, ",");
-    write_number(out, p.y, false);
-    write_text(out, ",");
-    write_number(out, p.z, false);
-    write_text(out, "]");
-}
-
 /* The JSON up to the length of the buffer. */
 static void write_gltf_head(writer *out) {
     const abut_mesh *mesh = out->mesh;
@@ -287,14 +265,14 @@ static void write_gltf_head(writer *out) {
                "{\"asset\":{\"version\":\"2.0\",\"generator\":\"abut\"},\"scene\":0,\"scenes\":[{"
                "\"nodes\":[0]}],\"nodes\":[{\"mesh\":0");
     if (v3_max_abs(mesh->origin) > 0)
-        write_vector(out, ",\"translation\":[", mesh->origin);
+        write_vector(out, ",\"translation\":[ ", mesh->origin, false, ", ", "]");
     write_text(
         out,
         "}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}],"
         "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"type\":\"VEC3\",\"count\":");
     write_integer(out, mesh->vertex_count);
-    write_vector(out, ",\"min\":[", box.lo);
-    write_vector(out, ",\"max\":[", box.hi);
+    write_vector(out, ",\"min\":[ ", box.lo, false, ", ", "]");
+    write_vector(out, ",\"max\":[ ", box.hi, false, ", ", "]");
     write_text(out, "},{\"bufferView\":1,\"componentType\":5125,\"type\":\"SCALAR\",\"count\":");
     write_integer(out, 3 * (uint64_t)mesh->triangle_count);
     write_text(out, "}],\"bufferViews\":[{\"buffer\":0,\"target\":34962,\"byteLength\":");
@@ -336,27 +314,28 @@ static abut_status write_gltf(writer *out, bool text) {
     return status;
 }
 
-/* Fails if all vertices would round to nearly one point. */
-static abut_status check_size(const abut_mesh *mesh, const char *path, const char *format) {
+/* Fails if a vertex is too large for floats, or all would round to nearly one point. glTF has all
+ * vertices, relative to the origin; STL has corners. */
+static abut_status check_floats(const abut_mesh *mesh, const char *path, abut_mesh_format format) {
+    const bool is_gltf = format == ABUT_MESH_FORMAT_GLTF;
+    const char *name = is_gltf ? "glTF" : "STL";
+    const size_t count = is_gltf ? mesh->vertex_count : 3 * (size_t)mesh->triangle_count;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t v = is_gltf ? (uint32_t)i : mesh->indices[i];
+        vec3 p = is_gltf ? mesh->positions[v] : abuti_mesh_position(mesh, v);
+        if (v3_max_abs(p) > (double)FLT_MAX)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: vertex %u is (%g, %g, %g), too large for the floats of %s; "
+                              "write OBJ or PLY",
+                              path, v, p.x, p.y, p.z, name);
+    }
     const double size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
     if (size > 0 && size < (double)FLT_MIN)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
             "%s: the size of the mesh is %g, too small for the floats of %s; write OBJ or PLY",
-            path, size, format);
+            path, size, name);
     return ABUT_OK;
-}
-
-static abut_status check_gltf(const abut_mesh *mesh, const char *path, bool text) {
-    uint64_t bytes = 12 * ((uint64_t)mesh->vertex_count + mesh->triangle_count);
-    if (!text && bytes > UINT32_MAX - 4096)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a GLB has at most 4 GiB; write PLY", path);
-    for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        if (v3_max_abs(mesh->positions[i]) > (double)FLT_MAX)
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: vertex %u is too large for the floats of glTF; write OBJ or PLY",
-                              path, i);
-    return check_size(mesh, path, "glTF");
 }
 
 /* ---- entry point ---- */
@@ -371,18 +350,6 @@ static bool has_float_coordinates(const abut_mesh *mesh) {
             return false;
     }
     return true;
-}
-
-static abut_status check_stl(const abut_mesh *mesh, const char *path) {
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
-        vec3 p = abuti_mesh_position(mesh, mesh->indices[i]);
-        if (v3_max_abs(p) > (double)FLT_MAX)
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: vertex %u is (%g, %g, %g), too large for the floats of STL; "
-                              "write OBJ or PLY",
-                              path, mesh->indices[i], p.x, p.y, p.z);
-    }
-    return check_size(mesh, path, "STL");
 }
 
 static abut_status choose_format(const char *path, abut_mesh_write_options *options) {
@@ -410,7 +377,7 @@ static abut_status write_format(writer *out, const char *path,
         return status;
     switch (options->format) {
     case ABUT_MESH_FORMAT_OBJ:
-        status = write_obj(out);
+        status = write_elements(out, write_obj_vertex, write_obj_face);
         break;
     case ABUT_MESH_FORMAT_OFF:
         status = write_off(out);
@@ -442,10 +409,11 @@ abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_mesh_write");
     if (!status)
         status = choose_format(path, &ours);
-    if (!status && ours.format == ABUT_MESH_FORMAT_STL)
-        status = check_stl(mesh, path);
-    if (!status && ours.format == ABUT_MESH_FORMAT_GLTF)
-        status = check_gltf(mesh, path, ours.ascii);
+    if (!status && ours.format == ABUT_MESH_FORMAT_GLTF && !ours.ascii &&
+        12 * ((uint64_t)mesh->vertex_count + mesh->triangle_count) > UINT32_MAX - 4096)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "%s: a GLB has at most 4 GiB; write PLY", path);
+    if (!status && (ours.format == ABUT_MESH_FORMAT_STL || ours.format == ABUT_MESH_FORMAT_GLTF))
+        status = check_floats(mesh, path, ours.format);
     if (status)
         return status;
     writer out = {.mesh = mesh};

@@ -30,33 +30,87 @@ typedef struct examination {
     uint32_t *first_triangle;                    /* per component */
 } examination;
 
-/* ---- collecting ---- */
+/* ---- tests ---- */
 
-typedef bool (*element_test)(const examination *x, uint32_t element);
+/* Further tests of edges, which are no problems of their own. */
+enum { ISOLATED_EDGE = ABUT_PROBLEM_SELF_INTERSECTION, UNBALANCED_EDGE };
+
+static uint32_t face_count_of(const examination *x, uint32_t edge) {
+    return x->view->edge_face_begin[edge + 1] - x->view->edge_face_begin[edge];
+}
+
+static bool is_degenerate(const examination *x, uint32_t t) {
+    const uint32_t *corner = x->mesh->indices + 3 * (size_t)t;
+    const vec3 *p = x->mesh->positions;
+    return abuti_is_collapsed(corner) ||
+           abuti_is_degenerate(p[corner[0]], p[corner[1]], p[corner[2]]);
+}
+
+/* Whether element i of the elements that this kind is about has the problem. */
+static bool has_problem(const examination *x, unsigned kind, uint32_t i) {
+    switch (kind) {
+    case ABUT_PROBLEM_DEGENERATE_TRIANGLE:
+        return is_degenerate(x, i);
+    case ABUT_PROBLEM_DUPLICATE_TRIANGLE:
+        return x->duplicate[i];
+    case ABUT_PROBLEM_BOUNDARY_EDGE:
+        return face_count_of(x, i) == 1;
+    case ABUT_PROBLEM_NONMANIFOLD_EDGE:
+        return face_count_of(x, i) > 2;
+    case ABUT_PROBLEM_NONMANIFOLD_VERTEX:
+        return x->fans[i] > 1;
+    case ABUT_PROBLEM_FLIPPED_EDGE:
+        return x->flawed[i] && face_count_of(x, i) == 2;
+    case ABUT_PROBLEM_INWARD_COMPONENT:
+        return x->inward[i];
+    case ABUT_PROBLEM_COINCIDENT_VERTEX:
+        return x->lowest[i] != i;
+    case ABUT_PROBLEM_UNUSED_VERTEX:
+        return x->view->vertex_face_begin[i] == x->view->vertex_face_begin[i + 1];
+    case ISOLATED_EDGE:
+        return face_count_of(x, i) == 0;
+    default:
+        return x->flawed[i] && face_count_of(x, i) > 2; /* unbalanced */
+    }
+}
+
+/* Number of elements that are tested for a kind. */
+static uint32_t element_count(const examination *x, unsigned kind) {
+    switch (kind) {
+    case ABUT_PROBLEM_DEGENERATE_TRIANGLE:
+    case ABUT_PROBLEM_DUPLICATE_TRIANGLE:
+        return x->view->triangle_count;
+    case ABUT_PROBLEM_NONMANIFOLD_VERTEX:
+    case ABUT_PROBLEM_COINCIDENT_VERTEX:
+    case ABUT_PROBLEM_UNUSED_VERTEX:
+        return x->view->vertex_count;
+    case ABUT_PROBLEM_INWARD_COMPONENT:
+        return x->view->component_count;
+    default:
+        return x->view->edge_count;
+    }
+}
 
 typedef struct collection {
     const examination *x;
-    element_test is_bad;
+    unsigned kind;
     abut_problem *chunks;
 } collection;
 
-static void add_element(abut_problem *problem, uint32_t element) {
-    if (problem->count < ABUT_PROBLEM_FIRST_COUNT)
-        problem->first[problem->count] = element;
-    problem->count++;
-}
-
 static void test_chunk(void *data, size_t chunk, size_t begin, size_t end) {
     collection *c = data;
+    abut_problem *problem = &c->chunks[chunk];
     for (size_t i = begin; i < end; i++)
-        if (c->is_bad(c->x, (uint32_t)i))
-            add_element(&c->chunks[chunk], (uint32_t)i);
+        if (has_problem(c->x, c->kind, (uint32_t)i)) {
+            if (problem->count < ABUT_PROBLEM_FIRST_COUNT)
+                problem->first[problem->count] = (uint32_t)i;
+            problem->count++;
+        }
 }
 
-static abut_status collect_problem(const examination *x, size_t count, element_test is_bad,
-                                   abut_problem *problem) {
-    size_t chunk_count = abuti_chunk_count(count, GRAIN);
-    collection c = {.x = x, .is_bad = is_bad};
+static abut_status collect_problem(const examination *x, unsigned kind, abut_problem *problem) {
+    const size_t count = element_count(x, kind), chunk_count = abuti_chunk_count(count, GRAIN);
+    collection c = {.x = x, .kind = kind};
     c.chunks = abuti_allocate_zeroed(x->context, chunk_count, sizeof *c.chunks);
     if (!c.chunks)
         return ABUT_ERROR_MEMORY;
@@ -71,49 +125,6 @@ static abut_status collect_problem(const examination *x, size_t count, element_t
     }
     abuti_release(x->context, c.chunks);
     return status;
-}
-
-/* ---- tests ---- */
-
-static uint32_t face_count_of(const examination *x, uint32_t edge) {
-    return x->view->edge_face_begin[edge + 1] - x->view->edge_face_begin[edge];
-}
-
-static bool is_degenerate(const examination *x, uint32_t t) {
-    const uint32_t *corner = x->mesh->indices + 3 * (size_t)t;
-    const vec3 *p = x->mesh->positions;
-    return abuti_is_collapsed(corner) ||
-           abuti_is_degenerate(p[corner[0]], p[corner[1]], p[corner[2]]);
-}
-static bool is_duplicate(const examination *x, uint32_t t) {
-    return x->duplicate[t];
-}
-static bool is_boundary(const examination *x, uint32_t edge) {
-    return face_count_of(x, edge) == 1;
-}
-static bool is_nonmanifold_edge(const examination *x, uint32_t edge) {
-    return face_count_of(x, edge) > 2;
-}
-static bool is_nonmanifold_vertex(const examination *x, uint32_t vertex) {
-    return x->fans[vertex] > 1;
-}
-static bool is_flipped(const examination *x, uint32_t edge) {
-    return x->flawed[edge] && face_count_of(x, edge) == 2;
-}
-static bool is_inward(const examination *x, uint32_t component) {
-    return x->inward[component];
-}
-static bool is_coincident(const examination *x, uint32_t vertex) {
-    return x->lowest[vertex] != vertex;
-}
-static bool is_unused(const examination *x, uint32_t vertex) {
-    return x->view->vertex_face_begin[vertex] == x->view->vertex_face_begin[vertex + 1];
-}
-static bool is_isolated(const examination *x, uint32_t edge) {
-    return face_count_of(x, edge) == 0;
-}
-static bool is_unbalanced(const examination *x, uint32_t edge) {
-    return x->flawed[edge] && face_count_of(x, edge) > 2;
 }
 
 /* ---- components ---- */
@@ -208,34 +219,10 @@ static abut_status examine_components(examination *x, abut_mesh_report *report) 
 
 /* ---- the report ---- */
 
-/* By kind; the last kind needs a BVH. */
-static const struct {
-    element_test is_bad;
-    enum { TRIANGLE, EDGE, VERTEX, COMPONENT } of;
-} tests[ABUT_PROBLEM_SELF_INTERSECTION] = {
-    [ABUT_PROBLEM_DEGENERATE_TRIANGLE] = {is_degenerate, TRIANGLE},
-    [ABUT_PROBLEM_DUPLICATE_TRIANGLE] = {is_duplicate, TRIANGLE},
-    [ABUT_PROBLEM_BOUNDARY_EDGE] = {is_boundary, EDGE},
-    [ABUT_PROBLEM_NONMANIFOLD_EDGE] = {is_nonmanifold_edge, EDGE},
-    [ABUT_PROBLEM_NONMANIFOLD_VERTEX] = {is_nonmanifold_vertex, VERTEX},
-    [ABUT_PROBLEM_FLIPPED_EDGE] = {is_flipped, EDGE},
-    [ABUT_PROBLEM_INWARD_COMPONENT] = {is_inward, COMPONENT},
-    [ABUT_PROBLEM_COINCIDENT_VERTEX] = {is_coincident, VERTEX},
-    [ABUT_PROBLEM_UNUSED_VERTEX] = {is_unused, VERTEX},
-};
-
-/* Number of elements that are tested for a kind. */
-static uint32_t element_count(const examination *x, unsigned kind) {
-    const uint32_t counts[] = {x->view->triangle_count, x->view->edge_count, x->view->vertex_count,
-                               x->view->component_count};
-    return counts[tests[kind].of];
-}
-
 static abut_status find_problems(examination *x, abut_mesh_report *report) {
     abut_status status = ABUT_OK;
     for (unsigned kind = 0; !status && kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++)
-        status =
-            collect_problem(x, element_count(x, kind), tests[kind].is_bad, &report->problems[kind]);
+        status = collect_problem(x, kind, &report->problems[kind]);
     abut_problem *inward = &report->problems[ABUT_PROBLEM_INWARD_COMPONENT];
     for (uint32_t i = 0; i < inward->count && i < ABUT_PROBLEM_FIRST_COUNT; i++)
         inward->first[i] = x->first_triangle[inward->first[i]];
@@ -307,9 +294,9 @@ static abut_status find_boundary(const examination *x, abut_mesh_report *report)
 static abut_status finish_report(const examination *x, abut_mesh_report *report) {
     const abut_problem *problems = report->problems;
     abut_problem isolated = {0}, unbalanced = {0};
-    abut_status status = collect_problem(x, x->view->edge_count, is_isolated, &isolated);
+    abut_status status = collect_problem(x, ISOLATED_EDGE, &isolated);
     if (!status && problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count)
-        status = collect_problem(x, x->view->edge_count, is_unbalanced, &unbalanced);
+        status = collect_problem(x, UNBALANCED_EDGE, &unbalanced);
     if (status)
         return status;
     report->has_isolated_edges = isolated.count > 0;
@@ -384,14 +371,14 @@ bool abuti_report_read(abut_mesh_report *ours, const abut_mesh_report *theirs) {
 static abut_status list_elements(const examination *x, abut_problem_kind kind,
                                  abut_index_list *elements) {
     abut_problem found = {0};
-    abut_status status = collect_problem(x, element_count(x, kind), tests[kind].is_bad, &found);
+    abut_status status = collect_problem(x, kind, &found);
     if (!status)
         status =
             ABUTI_LIST_COUNT("abut_mesh_get_problem_elements", "elements", elements, found.count);
     if (status)
         return status;
     for (uint32_t i = 0, used = 0; used < found.count; i++)
-        if (tests[kind].is_bad(x, i))
+        if (has_problem(x, kind, i))
             elements->list[used++] =
                 kind == ABUT_PROBLEM_INWARD_COMPONENT ? x->first_triangle[i] : i;
     return ABUT_OK;

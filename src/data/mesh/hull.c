@@ -71,60 +71,51 @@ static void list_point(hull_work *w, hull_face *f, uint32_t point) {
 
 /* ---- the first tetrahedron ---- */
 
-/* Four points that span a volume: the first is an extreme in x, y, z, the others are furthest from
- * the point, line and plane of those before. Distances are rounded; exact signs decide whether
- * there is a volume. */
+/* The point that is furthest from the first `known` points: from a point, a line or a plane.
+ * Distances are rounded; exact signs decide whether there is one. ABUT_NONE if there is none. */
+static uint32_t find_furthest(const hull_work *w, const uint32_t four[4], uint32_t known) {
+    const vec3 *p = w->points, *e = w->exact, from = p[four[0]];
+    const hull_face plane = {.vertex = {four[0], four[1], four[2]}};
+    uint32_t best = ABUT_NONE;
+    double most = -1;
+    for (uint32_t i = 0; i < w->count; i++) {
+        const vec3 to = v3_sub(p[i], from);
+        const double far = known == 1   ? v3_max_abs(to)
+                           : known == 2 ? v3_length(v3_cross(v3_sub(p[four[1]], from), to))
+                                        : fabs(scaled_height(w, &plane, i));
+        if (!(far > most))
+            continue;
+        if (known == 1   ? far > 0
+            : known == 2 ? !triangle_is_degenerate(e[four[0]], e[four[1]], e[i])
+                         : orient3d(e[four[0]], e[four[1]], e[four[2]], e[i]) != 0) {
+            most = far;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Four points that span a volume, oriented so that the fourth is not above the others: the first is
+ * an extreme in x, y, z, each other one is furthest from those before. */
 static abut_status choose_tetrahedron(const hull_work *w, uint32_t four[4]) {
-    const vec3 *p = w->points;
-    uint32_t best = 0;
+    static const char *const flaws[] = {"equal", "on one line", "in one plane"};
+    const vec3 *p = w->points, *e = w->exact;
     four[0] = 0;
     for (uint32_t i = 1; i < w->count; i++)
         if (p[i].x < p[four[0]].x ||
             (p[i].x == p[four[0]].x &&
              (p[i].y < p[four[0]].y || (p[i].y == p[four[0]].y && p[i].z < p[four[0]].z))))
             four[0] = i;
-    double most = 0;
-    for (uint32_t i = 0; i < w->count; i++) {
-        double far = v3_max_abs(v3_sub(p[i], p[four[0]]));
-        if (far > most) {
-            most = far;
-            best = i;
-        }
+    for (uint32_t known = 1; known < 4; known++) {
+        four[known] = find_furthest(w, four, known);
+        if (four[known] == ABUT_NONE)
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: all points are %s", function,
+                              flaws[known - 1]);
     }
-    if (!(most > 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: all points are equal", function);
-    four[1] = best;
-    bool found = false;
-    most = -1;
-    for (uint32_t i = 0; i < w->count; i++) {
-        vec3 n = v3_cross(v3_sub(p[four[1]], p[four[0]]), v3_sub(p[i], p[four[0]]));
-        if (v3_length(n) > most &&
-            !triangle_is_degenerate(w->exact[four[0]], w->exact[four[1]], w->exact[i])) {
-            most = v3_length(n);
-            four[2] = i;
-            found = true;
-        }
-    }
-    if (!found)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: all points are on one line", function);
-    hull_face plane = {.vertex = {four[0], four[1], four[2]}};
-    found = false;
-    most = -1;
-    for (uint32_t i = 0; i < w->count; i++) {
-        double far = fabs(scaled_height(w, &plane, i));
-        if (far > most &&
-            orient3d(w->exact[four[0]], w->exact[four[1]], w->exact[four[2]], w->exact[i]) != 0) {
-            most = far;
-            four[3] = i;
-            found = true;
-        }
-    }
-    if (!found)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: all points are in one plane", function);
-    if (orient3d(w->exact[four[0]], w->exact[four[1]], w->exact[four[2]], w->exact[four[3]]) > 0) {
-        best = four[0];
+    if (orient3d(e[four[0]], e[four[1]], e[four[2]], e[four[3]]) > 0) {
+        const uint32_t swap = four[0];
         four[0] = four[1];
-        four[1] = best;
+        four[1] = swap;
     }
     return ABUT_OK;
 }

@@ -19,7 +19,7 @@ static double product_distance(double a, double b) {
     return a > b ? a : b;
 }
 
-static double segment_distance(abuti_vec2 p, abuti_vec2 a, abuti_vec2 b) {
+double abuti_segment_distance(abuti_vec2 p, abuti_vec2 a, abuti_vec2 b) {
     double length = hypot(b.x - a.x, b.y - a.y);
     double ux = (b.x - a.x) / length, uy = (b.y - a.y) / length;
     double along = (p.x - a.x) * ux + (p.y - a.y) * uy;
@@ -35,35 +35,11 @@ static double segment_distance(abuti_vec2 p, abuti_vec2 a, abuti_vec2 b) {
 static double cone_distance(const abut_shape *shape, double rho, double z) {
     double r = shape->radius, half = 0.5 * shape->height;
     abuti_vec2 p = {rho, z}, rim = {r, -half}, centre = {0, -half}, apex = {0, half};
-    double base = segment_distance(p, centre, rim), slant = segment_distance(p, rim, apex);
+    double base = abuti_segment_distance(p, centre, rim),
+           slant = abuti_segment_distance(p, rim, apex);
     double nearest = base < slant ? base : slant;
     bool inside = z > -half && (z - half) * r + rho * shape->height < 0;
     return inside ? -nearest : nearest;
-}
-
-/* ---- polygons ---- */
-
-/* Signed distance to a simple polygon: the nearest side, and the parity of crossings to the
- * right. */
-static double polygon_distance(const abuti_vec2 *corners, uint32_t count, abuti_vec2 p) {
-    double nearest = HUGE_VAL;
-    bool inside = false;
-    for (uint32_t i = 0; i < count; i++) {
-        abuti_vec2 a = corners[i], b = corners[i + 1 < count ? i + 1 : 0];
-        double d = segment_distance(p, a, b);
-        nearest = d < nearest ? d : nearest;
-        /* all sides are axis-aligned, so that a crossing is at x = a.x */
-        if ((a.y > p.y) != (b.y > p.y) && p.x < a.x)
-            inside = !inside;
-    }
-    return inside ? -nearest : nearest;
-}
-
-static double letter_distance(const abut_shape *shape, vec3 point) {
-    abuti_vec2 outline[ABUTI_OUTLINE_MAX], p = {point.x, point.y};
-    uint32_t count = abuti_letter_outline(shape->kind, shape->height, outline);
-    return product_distance(polygon_distance(outline, count, p),
-                            fabs(point.z) - 0.5 * shape->extent.z);
 }
 
 /* ---- stairs ---- */
@@ -94,15 +70,16 @@ static double stairs_distance(const abut_shape *shape, double x, double z) {
     double half_x = 0.5 * shape->extent.x, half_z = 0.5 * shape->extent.z;
     abuti_vec2 p = {x, z}, front = {-half_x, -half_z}, back = {half_x, -half_z};
     abuti_vec2 top = {half_x, half_z};
-    double nearest = lesser(segment_distance(p, front, back), segment_distance(p, back, top));
+    double nearest =
+        lesser(abuti_segment_distance(p, front, back), abuti_segment_distance(p, back, top));
     for (int i = 0; i < 4; i++)
         for (uint64_t j = guesses[i] ? guesses[i] - 1 : 0; j < n && j <= guesses[i] + 1; j++) {
             abuti_vec2 foot = {abuti_lattice(shape->extent.x, j, n),
                                abuti_lattice(shape->extent.z, j, n)};
             abuti_vec2 nose = {foot.x, abuti_lattice(shape->extent.z, j + 1, n)};
             abuti_vec2 end = {abuti_lattice(shape->extent.x, j + 1, n), nose.y};
-            nearest = lesser(nearest, segment_distance(p, foot, nose));
-            nearest = lesser(nearest, segment_distance(p, nose, end));
+            nearest = lesser(nearest, abuti_segment_distance(p, foot, nose));
+            nearest = lesser(nearest, abuti_segment_distance(p, nose, end));
         }
     uint64_t step = guesses[0]; /* rounding may have chosen the wrong side of a riser */
     if (x < abuti_lattice(shape->extent.x, step, n) && step > 0)
@@ -144,6 +121,8 @@ double abuti_shape_signed_distance(const abut_shape *shape, vec3 point) {
         return product_distance(stairs_distance(shape, point.x, point.z), y - extent.y);
     default:
         assert(shape->kind == ABUT_SHAPE_LETTER_E || shape->kind == ABUT_SHAPE_LETTER_G);
-        return letter_distance(shape, point);
+        return product_distance(abuti_letter_distance(shape->kind, shape->height,
+                                                      (abuti_vec2){point.x, point.y}),
+                                fabs(point.z) - 0.5 * shape->extent.z);
     }
 }

@@ -15,47 +15,12 @@ typedef struct letter {
     uint8_t u_count, v_count; /* grid lines */
     uint8_t u[6], v[6];
     uint8_t filled[5];
-    uint8_t outline_count;
-    uint8_t outline[ABUTI_OUTLINE_MAX][2]; /* the same cells, counter-clockwise */
 } letter;
 
-static const letter letter_e = {4,
-                                6,
-                                {0, 4, 10, 12},
-                                {0, 4, 8, 12, 16, 20},
-                                {0x7, 0x1, 0x3, 0x1, 0x7},
-                                12,
-                                {{0, 0},
-                                 {12, 0},
-                                 {12, 4},
-                                 {4, 4},
-                                 {4, 8},
-                                 {10, 8},
-                                 {10, 12},
-                                 {4, 12},
-                                 {4, 16},
-                                 {12, 16},
-                                 {12, 20},
-                                 {0, 20}}};
-
-static const letter letter_g = {5,
-                                6,
-                                {0, 4, 7, 10, 14},
-                                {0, 4, 8, 11, 16, 20},
-                                {0xf, 0x9, 0xd, 0x1, 0xf},
-                                12,
-                                {{0, 0},
-                                 {14, 0},
-                                 {14, 11},
-                                 {7, 11},
-                                 {7, 8},
-                                 {10, 8},
-                                 {10, 4},
-                                 {4, 4},
-                                 {4, 16},
-                                 {14, 16},
-                                 {14, 20},
-                                 {0, 20}}};
+static const letter letter_e = {
+    4, 6, {0, 4, 10, 12}, {0, 4, 8, 12, 16, 20}, {0x7, 0x1, 0x3, 0x1, 0x7}};
+static const letter letter_g = {
+    5, 6, {0, 4, 7, 10, 14}, {0, 4, 8, 11, 16, 20}, {0xf, 0x9, 0xd, 0x1, 0xf}};
 
 static const letter *find_letter(abut_shape_kind kind) {
     return kind == ABUT_SHAPE_LETTER_E ? &letter_e : &letter_g;
@@ -67,15 +32,38 @@ static double letter_line(double height, uint32_t units, uint32_t total) {
     return height * ((2.0 * units - total) / 40.0);
 }
 
-uint32_t abuti_letter_outline(abut_shape_kind kind, double height,
-                              abuti_vec2 outline[ABUTI_OUTLINE_MAX]) {
+/* Whether a cell of the coarse grid is filled; -1 is outside, like all others that do not exist. */
+static bool is_letter_cell(const letter *form, int column, int row) {
+    return column >= 0 && column + 1 < form->u_count && row >= 0 && row + 1 < form->v_count &&
+           form->filled[row] >> column & 1;
+}
+
+/* The nearest side between a filled and an empty cell; negative in a filled cell. */
+double abuti_letter_distance(abut_shape_kind kind, double height, abuti_vec2 p) {
     const letter *form = find_letter(kind);
-    uint32_t width = form->u[form->u_count - 1], tall = form->v[form->v_count - 1];
-    for (uint32_t i = 0; i < form->outline_count; i++) {
-        outline[i].x = letter_line(height, form->outline[i][0], width);
-        outline[i].y = letter_line(height, form->outline[i][1], tall);
-    }
-    return form->outline_count;
+    const int columns = form->u_count - 1, rows = form->v_count - 1;
+    double u[6], v[6], nearest = HUGE_VAL;
+    bool inside = false;
+    for (int i = 0; i <= columns; i++)
+        u[i] = letter_line(height, form->u[i], form->u[columns]);
+    for (int i = 0; i <= rows; i++)
+        v[i] = letter_line(height, form->v[i], form->v[rows]);
+    for (int row = 0; row <= rows; row++)
+        for (int column = 0; column <= columns; column++) {
+            const bool here = is_letter_cell(form, column, row);
+            const abuti_vec2 corner = {u[column], v[row]};
+            if (here != is_letter_cell(form, column - 1, row))
+                nearest =
+                    real_min(nearest, abuti_segment_distance(p, corner,
+                                                             (abuti_vec2){u[column], v[row + 1]}));
+            if (here != is_letter_cell(form, column, row - 1))
+                nearest =
+                    real_min(nearest, abuti_segment_distance(p, corner,
+                                                             (abuti_vec2){u[column + 1], v[row]}));
+            inside |= here && p.x >= u[column] && p.x < u[column + 1] && p.y >= v[row] &&
+                      p.y < v[row + 1];
+        }
+    return inside ? -nearest : nearest;
 }
 
 /* ---- grids ---- */

@@ -68,14 +68,6 @@ static inline double abuti_lattice(double extent, uint64_t i, uint64_t n) {
     return 0.5 * extent * ((2.0 * (double)i - (double)n) / (double)n);
 }
 
-/* ---- block letters and stairs ---- */
-
-#define ABUTI_OUTLINE_MAX 16
-
-/* The outline of a letter of this height, counter-clockwise. Returns the number of corners. */
-uint32_t abuti_letter_outline(abut_shape_kind kind, double height,
-                              abuti_vec2 outline[ABUTI_OUTLINE_MAX]);
-
 /* ---- generators; descriptions are validated, with defaults filled in ---- */
 
 abut_status abuti_build_box(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
@@ -89,6 +81,9 @@ abut_status abuti_build_teapot(abut_context *context, const abut_shape *shape, a
 abut_status abuti_build_teapot_solid(abut_context *context, const abut_shape *shape,
                                      abut_mesh **mesh);
 
+/* Distances in a plane: to a segment, and signed to the outline of a letter of this height. */
+double abuti_segment_distance(abuti_vec2 p, abuti_vec2 a, abuti_vec2 b);
+double abuti_letter_distance(abut_shape_kind kind, double height, abuti_vec2 p);
 /* Signed distance; the description is validated. */
 double abuti_shape_signed_distance(const abut_shape *shape, vec3 point);
 

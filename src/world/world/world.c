@@ -108,8 +108,8 @@ void abut_world_destroy(abut_world *world) {
     if (world->layers)
         abuti_world_layers.close(world);
     ABUTI_RELEASE(context, world->items.data, world->places.data, world->keys.data,
-                  world->spare.data, world->boxes.data, world->nodes.data, world->pairs.data,
-                  world->ignored.data, world->contacts.data, world->touches.data,
+                  world->spare.data, world->tree.entries.data, world->tree.nodes.data,
+                  world->pairs.data, world->ignored.data, world->contacts.data, world->touches.data,
                   world->pair_records.data, world->reported.data, world->sweeps.data,
                   world->sweep_pairs.data, world->swept.data, world->assets.data,
                   world->serial_results.data, world->serial_contacts.data,
@@ -202,6 +202,10 @@ bool abuti_world_set_place(abut_world *world, world_item *item, const world_plac
 
 void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
+    if (items) {
+        world->has_last_pairs = false;
+        world->tree.searches = 0;
+    }
     if (world->backend->changed)
         world->backend->changed(world, items);
 }

@@ -293,6 +293,19 @@ abut_mesh *mesh_read(tool_run *tool, const char *path) {
     return mesh;
 }
 
+void text_mesh_size(tool_text *to, const abut_mesh *mesh) {
+    text_grouped(to, abut_mesh_vertex_count(mesh));
+    text_add(to, " vertices, ");
+    text_grouped(to, abut_mesh_triangle_count(mesh));
+    text_add(to, " triangles");
+}
+
+void mesh_write(tool_run *tool, abut_mesh *mesh, const char *path, abut_mesh_format format) {
+    abut_mesh_write_options how = abut_mesh_write_options_default();
+    how.format = format;
+    ensure(abut_mesh_write(mesh, tool_target(tool, path), &how));
+}
+
 abut_mesh_format tool_format(const char *word) {
     if (strcmp(word, "glb") == 0)
         return ABUT_MESH_FORMAT_GLTF;

@@ -92,6 +92,14 @@ void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resol
     ensure(status);
 }
 
+void surfaces_load(tool_run *tool, const tool_arguments *arguments, const bool sign[2],
+                   bool regardless, tool_surface surfaces[2]) {
+    for (int k = 0; k < 2; k++) {
+        surface_load(tool, arguments, arguments->operands[k], k ? "pose" : "pose-a", &surfaces[k]);
+        surface_index(tool, NULL, sign[k], regardless, &surfaces[k]);
+    }
+}
+
 void surface_free(tool_surface *surface) {
     abut_map_destroy(surface->map);
     abut_bvh_destroy(surface->bvh);
@@ -259,6 +267,16 @@ void map_number(tool_output *out, const char *key, double distance, const abut_m
     fact_number(out, key, out->json ? distance : map_rounded(distance, m));
 }
 
+void map_within(tool_output *out, const char *key, const map_answer *answer, double limit) {
+    const abut_map_measures *m = &answer->measures;
+    char area_key[32];
+    snprintf(area_key, sizeof area_key, "%s_area", key);
+    json_number(out, key, limit);
+    json_number(out, area_key, m->within_area);
+    print_fact(out, key, "%.6g: area %.6g, %.3g%%", limit, m->within_area,
+               m->area > 0 ? 100 * m->within_area / m->area : 0);
+}
+
 void map_print(tool_run *tool, const map_answer *a, const tool_surface *others) {
     tool_output *out = &tool->out;
     const abut_map_measures *m = &a->measures;
@@ -315,10 +333,10 @@ static double area_of(const map_answer *a, int line) {
     return area;
 }
 
-void map_histogram(tool_run *tool, const map_answer *const *answers, const char *const *names,
+void map_histogram(tool_run *tool, const map_answer *answers, const char *const *names,
                    uint32_t count) {
     tool_output *out = &tool->out;
-    const tool_scale *scale = &answers[0]->scale;
+    const tool_scale *scale = &answers->scale;
     const double range = scale->most - scale->least;
     const double size = fmax(fabs(scale->least), fabs(scale->most));
     double most = 0;
@@ -327,14 +345,14 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
     if (out->json)
         return;
     for (uint32_t i = 0; i < count; i++) {
-        const abut_map_measures *m = &answers[i]->measures;
+        const abut_map_measures *m = &answers[i].measures;
         apart =
             apart || map_rounded(m->min.distance, m) != 0 || map_rounded(m->max.distance, m) != 0;
         less = less || (m->found && m->min.distance < scale->least - 1e-5 * range);
         more =
-            more || (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);
+            more || (m->found && !answers[i].cut && m->max.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
-            most = fmax(most, area_of(answers[i], line) / m->area);
+            most = fmax(most, area_of(&answers[i], line) / m->area);
     }
     if (!(most > 0) || !apart || range < 1e-5 * size) /* all values are equal */
         return;
@@ -344,17 +362,16 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         double step = range / MAP_LINES, from = scale->least + line * step;
         out_object(out, NULL);
         if (line == 0 && less)
-            print_fact(out, answers[0]->what, "below %.*g", digits,
+            print_fact(out, answers->what, "below %.*g", digits,
                        drop_rounding_error(from + step, range));
         else if (line == MAP_LINES - 1 && more)
-            print_fact(out, answers[0]->what, "%.*g or more", digits,
+            print_fact(out, answers->what, "%.*g or more", digits,
                        drop_rounding_error(from, range));
         else
-            print_fact(out, answers[0]->what, "%.*g to %.*g", digits,
-                       drop_rounding_error(from, range), digits,
-                       drop_rounding_error(from + step, range));
+            print_fact(out, answers->what, "%.*g to %.*g", digits, drop_rounding_error(from, range),
+                       digits, drop_rounding_error(from + step, range));
         for (uint32_t i = 0; i < count; i++) {
-            double share = area_of(answers[i], line) / answers[i]->measures.area;
+            double share = area_of(&answers[i], line) / answers[i].measures.area;
             tool_text cell = {0};
             text_print(&cell, share >= 0.0005 || share == 0 ? "%5.1f%%" : "%5.1g%%", 100 * share);
             text_add(&cell, share > 0 ? " " : "");

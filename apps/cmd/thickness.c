@@ -28,9 +28,7 @@ static void print_thickness(tool_run *tool, const tool_arguments *arguments,
                             const tool_surface *surface, const map_answer *found,
                             abut_map_thickness kind) {
     const tool_given *below = option_given(arguments, "below");
-    const abut_map_measures *m = &found->measures;
     tool_output *out = &tool->out;
-    const map_answer *answers[1] = {found};
     const char *const names[1] = {"area"};
     map_panel panel = panel_of(surface, found, NULL, 0);
     out_object(out, NULL);
@@ -38,16 +36,12 @@ static void print_thickness(tool_run *tool, const tool_arguments *arguments,
     json_text(out, "kind", abut_map_thickness_name(kind));
     json_reliability(out, &found->info.reliability);
     map_print(tool, found, NULL);
-    if (below) {
-        json_number(out, "below", below->numbers[0]);
-        json_number(out, "below_area", m->within_area);
-        print_fact(out, "below", "%.6g: area %.6g, %.3g%%", below->numbers[0], m->within_area,
-                   m->area > 0 ? 100 * m->within_area / m->area : 0);
-    }
+    if (below)
+        map_within(out, "below", found, below->numbers[0]);
     map_write(tool, arguments, &panel, 1, MAP_SHOW_DISTANCE);
-    map_histogram(tool, answers, names, 1);
+    map_histogram(tool, found, names, 1);
     out_end(out);
-    answer_number(tool, m->found, m->min.distance, "none");
+    answer_number(tool, found->measures.found, found->measures.min.distance, "none");
 }
 
 static int run_thickness(tool_run *tool, const tool_arguments *arguments) {

@@ -323,6 +323,10 @@ abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_opt
                       abut_mesh **mesh);
 /* The same for a file that must be readable. */
 abut_mesh *mesh_read(tool_run *tool, const char *path);
+/* Adds "12 vertices, 20 triangles". */
+void text_mesh_size(tool_text *to, const abut_mesh *mesh);
+/* Writes a mesh in a format. */
+void mesh_write(tool_run *tool, abut_mesh *mesh, const char *path, abut_mesh_format format);
 /* apart.c: reads a mesh in a child process with limits on memory and time. */
 abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                             abut_mesh **mesh);
@@ -628,7 +632,7 @@ typedef struct tool_recording {
     uint64_t read;        /* the frame whose successor needs no reading of its start; or 0 */
     const abut_vec3 *start, *end; /* of the current step */
 } tool_recording;
-/* Opens the first operand with --from, --to and --frames-only. */
+/* Opens the first operand with --from and --to, or --picture for one step, and --frames-only. */
 void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *recording);
 /* Reads the step that ends at a frame, at least 1. */
 void recording_read(tool_recording *recording, uint64_t frame);

@@ -162,14 +162,11 @@ static abut_status update_trees(broad *b) {
 /* ---- traversal ---- */
 
 static void append_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
-    abuti_vector *list = &chunk->list;
-    if (!chunk->status && (list->count == list->room || !list->data))
-        chunk->status = abuti_vector_reserve(b->world->context, list, list->count + 64,
-                                             sizeof(abut_world_pair));
-    if (chunk->status)
-        return;
-    ((abut_world_pair *)list->data)[list->count++] =
-        (abut_world_pair){a < other ? a : other, a < other ? other : a};
+    abut_world_pair *pair = ABUTI_PUSH(b->world->context, &chunk->list, abut_world_pair);
+    if (pair)
+        *pair = (abut_world_pair){a < other ? a : other, a < other ? other : a};
+    else
+        chunk->status = ABUT_ERROR_MEMORY;
 }
 
 /* Appends the pairs of an entry with items of one of the trees: those after it, or in a partial

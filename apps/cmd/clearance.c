@@ -67,14 +67,8 @@ static void find_patches(clearance *c) {
     if (!(c->apart.distance < c->below))
         return;
     const abut_map *map = c->surfaces[0].map;
-    if (lacks_room(abut_map_contacts(map, &options, &found))) {
-        c->patches = tool_array((size_t)found.patches.count, sizeof *c->patches);
-        found.contacts.list = tool_array((size_t)found.contacts.count, sizeof *found.contacts.list);
-        found.patches.list = c->patches;
-        found.patches.capacity = found.patches.count;
-        found.contacts.capacity = found.contacts.count;
-        ensure(abut_map_contacts(map, &options, &found));
-    }
+    FILL_PATCHES(&found, abut_map_contacts(map, &options, &found));
+    c->patches = found.patches.list;
     c->patch_count = found.patches.count;
     if (c->patches)
         qsort(c->patches, (size_t)c->patch_count, sizeof *c->patches, by_area);

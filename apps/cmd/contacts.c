@@ -33,11 +33,10 @@ static void warn_of_thin_parts(tool_run *tool, const contact_pair *b, int side) 
     char words[400];
     if (abut_ray_thickness(b->pair.bvh[side], &thickness) || !(thickness < 2 * cell))
         return;
-    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     snprintf(words, sizeof words,
              "%s has a thickness of %.3g, less than two cells of its field (cell size %.3g), which "
              "may miss contacts there; use --cells %.0f, or --method exact, which has no cells",
-             side ? "B" : "A", thickness, cell, ceil(2 * longest / thickness) + 4);
+             side ? "B" : "A", thickness, cell, ceil(2 * box_longest(&box) / thickness) + 4);
     tool_log(tool, ABUT_LOG_WARNING, words);
 }
 
@@ -111,15 +110,9 @@ static void find_patches(tool_run *tool, const tool_arguments *arguments, contac
     abut_patches found = {.size = sizeof found, .patches.capacity = 0};
     options.margin = option_number(arguments, "margin", 0);
     options.max_contacts = option_count(arguments, "most", 0);
-    if (lacks_room(compute_patches(b, &options, &found))) {
-        found.patches.capacity = found.patches.count;
-        found.contacts.capacity = found.contacts.count;
-        b->patches = found.patches.list =
-            tool_array(found.patches.count, sizeof *found.patches.list);
-        b->list = found.contacts.list =
-            tool_array(found.contacts.count, sizeof *found.contacts.list);
-        ensure(compute_patches(b, &options, &found));
-    }
+    FILL_PATCHES(&found, compute_patches(b, &options, &found));
+    b->patches = found.patches.list;
+    b->list = found.contacts.list;
     b->all = b->count = found.contacts.count;
     b->patch_count = found.patches.count;
     b->is_verified = found.is_verified;

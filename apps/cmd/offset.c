@@ -9,7 +9,7 @@ static void choose_margin(tool_run *tool, const tool_arguments *arguments, const
     const tool_given *cells = option_given(arguments, "cells"),
                      *cell = option_given(arguments, "cell");
     abut_box box = abut_mesh_bounds(mesh);
-    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    double longest = box_longest(&box);
     uint32_t count = cells ? cells->counts[0] : 128;
     double out = fmax(by, 0);
     if (cell && cells)

@@ -40,7 +40,7 @@ static void load_radial(tool_run *tool, const tool_arguments *arguments, radial_
     ensure(abut_character_skin(s->character, s->bones, s->skinning, s->positions));
     ensure(abut_character_mesh(s->character, s->bones, s->skinning, &s->mesh));
     const abut_box rest = abut_mesh_bounds(abut_character_rest_mesh(s->character));
-    s->extent = fmax(fmax(rest.hi.x - rest.lo.x, rest.hi.y - rest.lo.y), rest.hi.z - rest.lo.z);
+    s->extent = box_longest(&rest);
 }
 
 static void read_radial_options(tool_run *tool, const tool_arguments *arguments,

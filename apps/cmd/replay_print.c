@@ -26,8 +26,7 @@ void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool cou
     for (int k = 0; k < STAGES; k++)
         json_number(out, replay_stages[k], stages[k]);
     out_end(out);
-    progress_erase(tool->progress);
-    output_flush(out);
+    tool_flush_lines(tool);
 }
 
 /* ---- text output ---- */

@@ -3,11 +3,8 @@
 
 /* Rays start against the normal; the library does not test which way a closed component faces. */
 static void check_inwards(abut_mesh *mesh, abut_reliability *reliability) {
-    abut_topology *topology = NULL;
-    abut_mesh_report report = abut_mesh_report_default();
-    ensure(abut_topology_create(mesh, &topology));
-    ensure(abut_mesh_examine(topology, &report));
-    abut_topology_destroy(topology);
+    abut_mesh_report report;
+    ensure(mesh_report(mesh, &report));
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
         *reliability =
             (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,

@@ -197,6 +197,8 @@ void field_build(struct tool_run *tool, const tool_arguments *arguments, abut_me
 /* Reads the options only. */
 void field_options(struct tool_run *tool, const tool_arguments *arguments,
                    abut_field_options *options);
+/* Reads a whole stream; false after an error, cancellation is one. */
+bool stream_read(FILE *file, tool_text *bytes);
 /* Reads all of standard input. */
 void input_read(struct tool_run *tool, tool_text *bytes);
 /* Reads a field or a mesh, depending on the bytes. */
@@ -286,6 +288,19 @@ bool lacks_room(abut_status status);
             ensure(call);                                                              \
         }                                                                              \
     while (0)
+/* The same for a function that fills abut_patches. */
+#define FILL_PATCHES(found, call)                                                            \
+    do                                                                                       \
+        if (lacks_room(call)) {                                                              \
+            (found)->patches.capacity = (found)->patches.count;                              \
+            (found)->contacts.capacity = (found)->contacts.count;                            \
+            (found)->patches.list =                                                          \
+                tool_array((size_t)(found)->patches.count, sizeof *(found)->patches.list);   \
+            (found)->contacts.list =                                                         \
+                tool_array((size_t)(found)->contacts.count, sizeof *(found)->contacts.list); \
+            ensure(call);                                                                    \
+        }                                                                                    \
+    while (0)
 /* Errors outside the library: a kind such as "file error" or "format error", and a message. */
 _Noreturn void tool_fail_with(tool_run *tool, const char *kind, const char *format, ...)
     TOOL_PRINTF(3, 4);
@@ -297,6 +312,10 @@ _Noreturn void tool_refuse_last(tool_run *tool);
 _Noreturn void tool_end(tool_run *tool, int code);
 /* Prints an error that ends the run. */
 void tool_print_failure(tool_run *tool, const char *kind, const char *sentence, int code);
+/* Prints the lines of JSON so far, one for each step, for a reader of the pipe. */
+void tool_flush_lines(tool_run *tool);
+/* The health report of a mesh. */
+abut_status mesh_report(abut_mesh *mesh, abut_mesh_report *report);
 /* Only prints the error, for commands that continue; its JSON is written at the current
  * position. */
 int tool_report_error(tool_run *tool, abut_status status);
@@ -411,11 +430,16 @@ typedef struct tool_points {
     size_t count, room;
 } tool_points;
 
+/* Uniform random numbers from 0 to 1, and between two numbers (splitmix64). */
+double random_uniform(uint64_t *state);
+double random_between(uint64_t *state, double lo, double hi);
+
 /* A file of lines, or standard input ("-"). */
 typedef struct tool_lines {
     FILE *file;
     const char *path;
     size_t number; /* line number, from 1 */
+    bool has_rows; /* a row, or one of names, was read */
     char line[4096];
 } tool_lines;
 /* */
@@ -424,6 +448,9 @@ void lines_open(tool_run *tool, const char *path, tool_lines *lines);
  * error, except comments. */
 void lines_next(tool_run *tool, tool_lines *lines, bool *more);
 void lines_close(tool_lines *lines);
+/* Reads the numbers of the next line that has any, as row_read(), and skips a first line of names.
+ * Returns 0 at the end. */
+int lines_row(tool_run *tool, tool_lines *lines, double *numbers, int most);
 
 /* Reads rows of numbers separated by commas, semicolons or blanks; skips empty lines, # comments
  * and a first line of names. Each group of three of the first `columns` (3 or 6) numbers is a

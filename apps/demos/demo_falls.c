@@ -148,8 +148,7 @@ static void print_ways(showing *s) {
         fact_count(out, "missed", score->missed);
         fact_count(out, "false", score->false_pairs);
         json_number(out, "ms_a_frame", 1e3 * s->seconds[way] / s->frames);
-        if (!out->json)
-            print_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
+        print_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
         out_end(out);
     }
     out_end(out);
@@ -165,19 +164,18 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     json_number(out, "overlaps_a_frame", (double)s->overlaps / s->frames);
     json_number(out, "exact_ms_a_frame", 1e3 * s->checked / s->frames);
     json_number(out, "pixel", s->pixel);
-    if (f->options.kind == FALLS_STAIRS)
-        json_number(out, "missed_ball_pixels", s->scores[PLAIN].missed_ball / s->pixel);
-    if (f->options.kind == FALLS_SNOW)
+    print_fact(out, "overlaps",
+               "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
+               (double)s->overlaps / s->frames);
+    if (f->options.kind == FALLS_STAIRS) {
+        const double missed = s->scores[PLAIN].missed_ball / s->pixel;
+        json_number(out, "missed_ball_pixels", missed);
+        print_fact(out, "missed", "no overlap that contains a ball of more than %.2f pixels",
+                   missed);
+    }
+    if (f->options.kind == FALLS_SNOW) {
         json_count(out, "stuck", f->stuck_count);
-    if (!out->json) {
-        print_fact(out, "overlaps",
-                   "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
-                   (double)s->overlaps / s->frames);
-        if (f->options.kind == FALLS_STAIRS)
-            print_fact(out, "missed", "no overlap that contains a ball of more than %.2f pixels",
-                       s->scores[PLAIN].missed_ball / s->pixel);
-        if (f->options.kind == FALLS_SNOW)
-            print_fact(out, "stuck", "%zu flakes", f->stuck_count);
+        print_fact(out, "stuck", "%zu flakes", f->stuck_count);
     }
     pictures_print_paths(s->tool, arguments);
     print_ways(s);

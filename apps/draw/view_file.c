@@ -21,14 +21,10 @@ enum { PATH_ROOM = 4096 };
 static bool read_whole_file(const char *path, tool_text *to) {
     struct stat status;
     FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
-    char bytes[65536];
-    size_t got;
     if (!file)
         return false;
     text_clear(to);
-    while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
-        text_bytes(to, bytes, got);
-    bool fine = !ferror(file) && to->used;
+    bool fine = stream_read(file, to) && to->used;
     fclose(file);
     return fine;
 }

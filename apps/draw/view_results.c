@@ -103,7 +103,7 @@ void results_page(tool_run *tool, viewing *v) {
         const view_result *r = &v->results[i];
         if (r->mesh) {
             abut_box b = abut_mesh_bounds(r->mesh);
-            size = fmax(size, fmax(b.hi.x - b.lo.x, fmax(b.hi.y - b.lo.y, b.hi.z - b.lo.z)));
+            size = fmax(size, box_longest(&b));
         }
         if (!r->field)
             continue;

@@ -138,11 +138,9 @@ static void make_garment(tool_run *tool, const tool_arguments *arguments, charac
                      *named = option_given(arguments, "joints");
     abut_garment_options options = abut_garment_options_default();
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
-    if ((particles || named || ease) && !kind)
-        tool_refuse(tool, "--%s requires --garment",
-                    particles ? "particles"
-                    : named   ? "joints"
-                              : "ease");
+    const tool_given *own = option_any(arguments, "particles|joints|ease");
+    if (own && !kind)
+        tool_refuse(tool, "--%s requires --garment", own->option->name);
     if (particles && (particles->counts[0] < ABUT_GARMENT_PARTICLES_MIN ||
                       particles->counts[0] > ABUT_GARMENT_PARTICLES_MAX))
         tool_refuse(tool, "--particles must be from %u to %u, not %u", ABUT_GARMENT_PARTICLES_MIN,

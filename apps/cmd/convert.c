@@ -79,13 +79,11 @@ static void print_size(tool_output *out, const char *key, const char *path, cons
     text_add(&words, ": ");
     text_mesh_size(&words, mesh);
     print_fact(out, key, "%s", text_of(&words));
-    if (!out->json)
-        return;
-    out_object(out, key);
+    json_object(out, key);
     json_path(out, "file", path);
     json_count(out, "vertices", abut_mesh_vertex_count(mesh));
     json_count(out, "triangles", abut_mesh_triangle_count(mesh));
-    out_end(out);
+    json_end(out);
 }
 
 /* Reads all files except the last, and merges them. */
@@ -125,8 +123,7 @@ static void convert_mesh(tool_run *tool, const tool_arguments *arguments, double
         weld_mesh(out, mesh, welded->numbers[0]);
     if (option_given(arguments, "orient"))
         orient_mesh(out, mesh);
-    if (option_given(arguments, "scale") || option_given(arguments, "rotate") ||
-        option_given(arguments, "translate")) {
+    if (option_any(arguments, "scale|rotate|translate")) {
         abut_mesh *moved = NULL;
         ensure(abut_mesh_transform(*mesh, scale, pose, &moved));
         replace_mesh(mesh, moved);

@@ -36,15 +36,13 @@ static void print_map(tool_run *tool, const tool_arguments *arguments, const map
     map_panel panel = panel_of(r->surfaces, found, others, r->count - 1);
     out_object(out, NULL);
     json_path(out, "a", r->surfaces[0].path);
-    if (out->json)
-        out_list(out, "others");
+    json_list(out, "others");
     for (uint32_t i = 1; i < r->count && out->json; i++) {
         out_object(out, NULL);
         json_path(out, "file", r->surfaces[i].path);
         out_end(out);
     }
-    if (out->json)
-        out_end(out);
+    json_end(out);
     json_reliability(out, &found->info.reliability);
     map_print(tool, found, others);
     if (option_given(arguments, "within"))
@@ -89,12 +87,9 @@ static void read_map_options(tool_run *tool, const tool_arguments *arguments, ma
     if (!q->self && arguments->operand_count < 2 && !map_recorded(arguments))
         tool_refuse(tool,
                     "B is missing: name A and B, or use --self for the distance of A to itself");
-    if (map_moves(arguments)) {
-        static const char *const still[] = {"pose", "pose-a", "images", "show", "view", "up"};
-        for (size_t k = 0; k < sizeof still / sizeof *still; k++)
-            if (option_given(arguments, still[k]))
-                tool_refuse(tool, "--%s cannot be combined with moving bodies", still[k]);
-    }
+    const tool_given *still = option_any(arguments, "pose|pose-a|images|show|view|up");
+    if (still && map_moves(arguments))
+        tool_refuse(tool, "--%s cannot be combined with moving bodies", still->option->name);
     if (option_given(arguments, "pose") && arguments->operand_count > 2)
         tool_refuse(tool, "--pose needs exactly one B");
     map_check(tool, arguments);

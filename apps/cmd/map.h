@@ -128,6 +128,8 @@ typedef struct map_panel {
 map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                    const tool_surface *others, uint32_t other_count);
 
+/* The size of a texel on the surface; 0 without samples. */
+double map_texel(const map_panel *panel);
 /* Draws panels side by side, and the scale with the areas of the first answer. */
 void map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
               uint32_t count, map_show show, const char *path);

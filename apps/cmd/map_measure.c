@@ -29,7 +29,7 @@ void map_check(tool_run *tool, const tool_arguments *arguments) {
         picture = picture || word_in(name, "png|html") ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
     }
-    if (!picture && (option_given(arguments, "view") || option_given(arguments, "up")))
+    if (!picture && option_any(arguments, "view|up"))
         tool_refuse(tool, "--view and --up require --png or --html");
     camera_read(tool, arguments, &camera);
 }
@@ -193,7 +193,7 @@ static void json_witness(tool_output *out, const char *key, const abut_map_witne
         json_null(out, key);
         return;
     }
-    out_object(out, key);
+    json_object(out, key);
     json_number(out, "distance", w->distance);
     json_number(out, "error", error);
     json_vector(out, "point", w->point);
@@ -203,7 +203,7 @@ static void json_witness(tool_output *out, const char *key, const abut_map_witne
     json_vector(out, "other_point", w->other_point);
     json_count(out, "other_triangle", w->other_triangle);
     json_text(out, "feature", abut_feature_name(w->feature));
-    out_end(out);
+    json_end(out);
 }
 
 static void print_witness(tool_output *out, const char *key, const map_answer *a,
@@ -244,16 +244,14 @@ static void print_samples(tool_output *out, const abut_map_info *info) {
 
 static void print_quantiles(tool_output *out, const map_answer *a) {
     tool_text words = {0};
-    if (out->json)
-        out_list(out, "quantiles");
+    json_list(out, "quantiles");
     for (int k = 0; k < MAP_QUANTILES; k++) {
         if (out->json)
             json_numbers(out, NULL, (double[2]){map_shares[k], a->quantiles[k]}, 2);
         text_print(&words, "%s%g%%: %.4g", k ? ", " : "", 100 * map_shares[k],
                    map_rounded(a->quantiles[k], &a->measures));
     }
-    if (out->json)
-        out_end(out);
+    json_end(out);
     print_fact(out, "quantiles", "%s", text_of(&words));
 }
 
@@ -281,13 +279,10 @@ void map_print(tool_run *tool, const map_answer *a, const tool_surface *others) 
     tool_output *out = &tool->out;
     const abut_map_measures *m = &a->measures;
     print_samples(out, &a->info);
-    if (out->json) {
-        json_witness(out, "least", &m->min, m->min_error, others);
-        json_witness(out, "greatest", &m->max, m->max_error, others);
-    } else {
-        print_witness(out, "least", a, &m->min, m->min_error, others);
-        print_witness(out, "greatest", a, &m->max, m->max_error, others);
-    }
+    json_witness(out, "least", &m->min, m->min_error, others);
+    json_witness(out, "greatest", &m->max, m->max_error, others);
+    print_witness(out, "least", a, &m->min, m->min_error, others);
+    print_witness(out, "greatest", a, &m->max, m->max_error, others);
     json_number(out, "area", m->area);
     if (m->found) {
         map_number(out, "mean", m->mean, m);
@@ -298,15 +293,15 @@ void map_print(tool_run *tool, const map_answer *a, const tool_surface *others) 
         print_area(out, "not_found", m->area - m->found_area, m->area);
     if (a->info.has_sign)
         print_area(out, "inside", a->inside_area, m->area);
-    if (!m->found)
+    if (!m->found) {
         json_null(out, "histogram");
-    if (!out->json || !m->found)
         return;
-    out_object(out, "histogram");
+    }
+    json_object(out, "histogram");
     json_number(out, "from", a->scale.least);
     json_number(out, "to", a->scale.most);
     json_numbers(out, "areas", a->areas, MAP_BINS);
-    out_end(out);
+    json_end(out);
 }
 
 /* ---- histogram ---- */

@@ -240,12 +240,10 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
 static int run_overlap(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "pairs") && option_given(arguments, "poses"))
         tool_refuse(tool, "--pairs and --poses cannot be combined");
-    if (option_given(arguments, "out") && !option_given(arguments, "pairs") &&
-        !option_given(arguments, "poses"))
+    if (option_given(arguments, "out") && !option_any(arguments, "pairs|poses"))
         tool_refuse(tool, "--out requires --pairs or --poses");
     bool measured = option_given(arguments, "volume") != NULL;
-    if (measured && (option_given(arguments, "pairs") || option_given(arguments, "surfaces") ||
-                     device_named(arguments)))
+    if (measured && (option_any(arguments, "pairs|surfaces") || device_named(arguments)))
         tool_refuse(tool, "--volume cannot be combined with --pairs, --surfaces or --device");
     if (measured)
         return pair_run(tool, arguments, measure_one, measure_many);

@@ -173,7 +173,7 @@ void points_choose(tool_run *tool, const tool_arguments *arguments) {
     if (random == (arguments->operand_count == 2))
         tool_refuse(tool, random ? "--random cannot be combined with a file of points"
                                  : "the points are missing: name a file or use --random N");
-    if (!random && (option_given(arguments, "near") || option_given(arguments, "seed")))
+    if (!random && option_any(arguments, "near|seed"))
         tool_refuse(tool, "--near and --seed require --random");
 }
 

@@ -295,10 +295,9 @@ static void check_radial_options(tool_run *tool, const tool_arguments *arguments
         if (given)
             picture_check(tool, given->words);
     }
-    if (!option_given(arguments, "report"))
-        for (int i = 0; i < 2; i++)
-            if (option_given(arguments, i ? "points" : "plot"))
-                tool_refuse(tool, "--%s requires --report", i ? "points" : "plot");
+    const tool_given *own = option_any(arguments, "points|plot");
+    if (own && !option_given(arguments, "report"))
+        tool_refuse(tool, "--%s requires --report", own->option->name);
 }
 
 static int run_radial(tool_run *tool, const tool_arguments *arguments) {

@@ -12,15 +12,6 @@ static void check_inwards(abut_mesh *mesh, abut_reliability *reliability) {
                                "instead of the wall: 'abut convert --orient' flips it."};
 }
 
-/* A sheet has no opposite side: then no thickness is known. */
-static void check_found(const abut_map_measures *measures, bool limited,
-                        abut_reliability *reliability) {
-    if (!measures->found && !limited && reliability->level != ABUT_RELIABILITY_UNRELIABLE)
-        *reliability = (abut_reliability){
-            ABUT_RELIABILITY_UNRELIABLE,
-            "No sample has an opposite side, so that there is no wall to measure."};
-}
-
 static void print_thickness(tool_run *tool, const tool_arguments *arguments,
                             const tool_surface *surface, const map_answer *found,
                             abut_map_thickness kind) {
@@ -60,7 +51,11 @@ static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
     ensure(abut_map_compute_thickness(surface.map, kind, &query));
     map_measure(&surface, &measure, "near", 0, 0, &found);
     check_inwards(surface.mesh, &found.info.reliability);
-    check_found(&found.measures, most != NULL, &found.info.reliability);
+    if (!found.measures.found && !most &&
+        found.info.reliability.level != ABUT_RELIABILITY_UNRELIABLE) /* as for a sheet */
+        found.info.reliability = (abut_reliability){
+            ABUT_RELIABILITY_UNRELIABLE,
+            "No sample has an opposite side, so that there is no wall to measure."};
     tool_print_reliability(tool, &found.info.reliability);
     print_thickness(tool, arguments, &surface, &found, kind);
     surface_free(&surface);

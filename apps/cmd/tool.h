@@ -88,6 +88,8 @@ void options_parse(struct tool_run *tool, const struct tool_command *command, in
 const tool_option *option_find(const struct tool_command *command, const char *name, size_t length);
 /* Returns the last occurrence of an option, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
+/* The same for any of the options "a|b|c". */
+const tool_given *option_any(const tool_arguments *arguments, const char *names);
 /* The number, count or words of an option, or a default if it was not given. */
 double option_number(const tool_arguments *arguments, const char *name, double otherwise);
 uint32_t option_count(const tool_arguments *arguments, const char *name, uint32_t otherwise);

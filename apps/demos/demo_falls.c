@@ -124,16 +124,7 @@ static void render_frame(showing *s, uint32_t frame) {
     abut_picture_destroy(picture);
 }
 
-/* ---- all frames ---- */
-
-static void run_frames(showing *s) {
-    for (uint32_t i = 0; i < s->frames; i++) {
-        progress_frame(s->tool, i + 1, s->frames);
-        score_frame(s);
-        ensure(falls_step(s->scene));
-        render_frame(s, i);
-    }
-}
+/* ---- output ---- */
 
 static void print_ways(showing *s) {
     static const char *const ways[] = {"images", "images, then exact", "one pair per pixel",
@@ -183,12 +174,6 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     answer(s->tool, "%llu", (unsigned long long)s->scores[PLAIN].missed);
 }
 
-/* Returns whether exact results differ, or an overlap of two pixels was missed. */
-static bool has_wrong_result(const showing *s) {
-    const falls_score *exact = &s->scores[EXACT];
-    return exact->missed || exact->false_pairs || s->scores[PLAIN].missed_ball > 2 * s->pixel;
-}
-
 int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
                      *frames = option_given(arguments, "frames"),
@@ -222,7 +207,12 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         layers_refuse(tool, status, model->words, "");
     ensure(status);
     ensure(abut_mesh_transform(s.scene->meshes[0], 2, (abut_pose){0}, &s.large));
-    run_frames(&s);
+    for (uint32_t i = 0; i < s.frames; i++) {
+        progress_frame(tool, i + 1, s.frames);
+        score_frame(&s);
+        ensure(falls_step(s.scene));
+        render_frame(&s, i);
+    }
     if (png)
         film_write(tool, &s.film, png->words);
     progress_erase(tool->progress);
@@ -231,5 +221,9 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     falls_destroy(s.scene);
     abut_mesh_destroy(options.model);
     abut_device_destroy(options.device);
-    return has_wrong_result(&s) ? CODE_FOUND : CODE_FINE;
+    /* exact results differ, or an overlap of two pixels was missed */
+    return s.scores[EXACT].missed || s.scores[EXACT].false_pairs ||
+                   s.scores[PLAIN].missed_ball > 2 * s.pixel
+               ? CODE_FOUND
+               : CODE_FINE;
 }

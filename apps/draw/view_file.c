@@ -112,10 +112,9 @@ void view_open_path(tool_run *tool, const char *path) {
 /* File names without folders, unless there are many. */
 void view_name_after(tool_view *view, const tool_arguments *arguments) {
     for (size_t i = 0; i < arguments->operand_count && i < 4; i++) {
-        const char *path = arguments->operands[i], *slash = strrchr(path, '/');
         text_add(&view->title, i == 3 ? ", …" : i ? ", " : "");
         if (i < 3)
-            text_safe(&view->title, slash && slash[1] ? slash + 1 : path);
+            text_safe(&view->title, path_name(arguments->operands[i]));
     }
 }
 

@@ -98,9 +98,8 @@ TEST_THREADS(same_on_any_number_of_threads) {
         assert_ok(abut_world_create(context, &options, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = varied_item(&random, 3.3);
-            uint32_t id;
             poses[i] = random_pose(&random, 3.3);
-            assert_ok(abut_world_add(world, &item, &id));
+            add(world, &item);
         }
         lists[n] = calloc(ROOM, sizeof *lists[n]);
         assert_non_null(lists[n]);
@@ -192,7 +191,6 @@ TEST(candidates_are_all_that_overlap) {
         assert_ok(abut_world_create(serial, NULL, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = body_item(&things[2], random_pose(&random, 20));
-            uint32_t id;
             item.collider.shape.body.bvh = things[2].bvh; /* for primitives */
             item.motion = (abut_world_motion)test_random_below(&random, 3);
             item.is_sensor = round % 2 && test_random_below(&random, 5) == 0;
@@ -207,7 +205,7 @@ TEST(candidates_are_all_that_overlap) {
                 item.collider.pose.translation.z = -1e9 * (1 + i % 3);
             if (round == 3 && i % 2) /* half of it is far away */
                 item.collider.pose.translation.x += 1e7;
-            assert_ok(abut_world_add(world, &item, &id));
+            add(world, &item);
         }
         check_pairs_of(world, ITEMS, do_boxes_overlap, world_items(world));
         check_partial_searches(world, ITEMS, &random);

@@ -119,13 +119,6 @@ static void add_mesh(const tool_arguments *arguments, size_t which, bool parts, 
         abut_mesh_destroy(solids.list[i]);
 }
 
-static void add_file(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
-                     tool_assembly *assembly) {
-    abut_mesh *mesh = mesh_read(tool, arguments->operands[which]);
-    add_mesh(arguments, which, parts, mesh, assembly);
-    abut_mesh_destroy(mesh);
-}
-
 /* `text` is null if the scene is in a file. */
 static void add_scene(tool_run *tool, const char *path, const tool_text *text, bool parts,
                       tool_assembly *assembly) {
@@ -181,7 +174,9 @@ void assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
         if (strcmp(path_ending(arguments->operands[i]), "json") == 0)
             tool_refuse(tool, "%s: a scene cannot be combined with other files",
                         arguments->operands[i]);
-        add_file(tool, arguments, i, parts, assembly);
+        abut_mesh *mesh = mesh_read(tool, arguments->operands[i]);
+        add_mesh(arguments, i, parts, mesh, assembly);
+        abut_mesh_destroy(mesh);
     }
 }
 

@@ -329,11 +329,7 @@ static tool_text read_whole(tool_run *tool, const char *path) {
         return bytes;
     }
     FILE *file = fopen(path, "rb");
-    char part[65536];
-    size_t got;
-    while (file && !tool_cancelled() && (got = fread(part, 1, sizeof part, file)) > 0)
-        text_bytes(&bytes, part, got);
-    if (!file || ferror(file) || tool_cancelled())
+    if (!file || !stream_read(file, &bytes))
         tool_fail_with(tool, "file error", "%s: cannot be read: %s", path, strerror(errno));
     fclose(file);
     return bytes;

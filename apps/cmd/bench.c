@@ -42,12 +42,11 @@ static bool print_result(void *user, const bench_case *which, const bench_result
 
 static void print_skipped(bench_run_state *state, const char *name) {
     tool_output *out = state->out;
-    if (out->json) {
-        out_object(out, NULL);
-        json_text(out, "case", name);
-        json_text(out, "skipped", tool_error_message(bench_error()));
-        out_end(out);
-    } else {
+    json_object(out, NULL);
+    json_text(out, "case", name);
+    json_text(out, "skipped", tool_error_message(bench_error()));
+    json_end(out);
+    if (!out->json) {
         text_print(&state->skipped, "%s: skipped: ", name);
         text_safe(&state->skipped, tool_error_message(bench_error()));
         text_add(&state->skipped, "\n");

@@ -25,99 +25,77 @@ static void print_age(char *words, size_t bytes, double age) {
     snprintf(words, bytes, "just now");
 }
 
-static void print_json(tool_output *out, const abut_field_cache_entry *entry) {
+/* Begins the row of an entry. */
+static void begin_entry(cache_view *view, const char *mesh, const char *path, uint64_t bytes,
+                        double age, bool is_known) {
+    tool_output *out = view->out;
+    view->bytes += bytes;
+    out_object(out, NULL);
+    json_text(out, "mesh", mesh[0] ? mesh : NULL);
+    json_path(out, "file", path);
+    json_count(out, "stored_bytes", bytes);
+    json_number(out, "age_s", age);
+    print_fact(out, "mesh", "%.12s", is_known ? mesh : "?");
+}
+
+/* Ends it with the last columns of text. */
+static void end_entry(cache_view *view, uint64_t bytes, double age, const char *problem) {
+    tool_output *out = view->out;
+    char words[32];
+    print_age(words, sizeof words, age);
+    json_text(out, "problem", problem);
+    print_fact(out, "on disk", "%.2f MB", (double)bytes / 1e6);
+    print_fact(out, "used", "%s", words);
+    view->damaged += problem != NULL;
+    if (view->verified && !out->json) {
+        out_shade(out, problem ? SHADE_BAD : SHADE_GOOD);
+        print_fact(out, "state", "%s", problem ? "damaged" : "fine");
+    }
+    if (problem && !out->json) {
+        text_safe(&view->problems, problem);
+        text_add(&view->problems, "\n");
+    }
+    out_end(out);
+}
+
+static bool print_field(void *user, const abut_field_cache_entry *entry) {
+    cache_view *view = user;
+    tool_output *out = view->out;
     const abut_field_info *info = entry->info;
-    const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
-    if (entry->mesh[0])
-        json_text(out, "mesh", entry->mesh);
-    else
-        json_null(out, "mesh");
-    json_path(out, "file", entry->path);
-    json_count(out, "stored_bytes", entry->stored_bytes);
-    json_number(out, "age_s", entry->age);
-    if (info->bytes) {
-        json_numbers(out, "count", counts, 3);
+    const uint32_t *n = info->grid.count;
+    const bool known = info->bytes > 0;
+    view->fields++;
+    begin_entry(view, entry->mesh, entry->path, entry->stored_bytes, entry->age, known);
+    if (known) {
+        json_numbers(out, "count", (double[3]){n[0], n[1], n[2]}, 3);
         json_number(out, "cell", info->grid.cell);
         json_text(out, "layout", abut_field_layout_name(info->layout));
         json_text(out, "type", abut_field_type_name(info->type));
         json_number(out, "band", info->band);
         json_count(out, "bytes", info->bytes);
-    }
-    json_text(out, "problem", entry->problem);
-}
-
-/* Prints the last columns of a row in text output. */
-static void print_state(cache_view *view, uint64_t bytes, double age, const char *problem) {
-    char words[32];
-    print_age(words, sizeof words, age);
-    print_fact(view->out, "on disk", "%.2f MB", (double)bytes / 1e6);
-    print_fact(view->out, "used", "%s", words);
-    if (view->verified) {
-        out_shade(view->out, problem ? SHADE_BAD : SHADE_GOOD);
-        print_fact(view->out, "state", "%s", problem ? "damaged" : "fine");
-    }
-    if (problem) {
-        text_safe(&view->problems, problem);
-        text_add(&view->problems, "\n");
-    }
-}
-
-static bool print_entry(void *user, const abut_field_cache_entry *entry) {
-    cache_view *view = user;
-    tool_output *out = view->out;
-    const uint32_t *n = entry->info->grid.count;
-    bool known = entry->info->bytes > 0;
-    view->fields++;
-    view->damaged += entry->problem != NULL;
-    view->bytes += entry->stored_bytes;
-    out_object(out, NULL);
-    if (out->json) {
-        print_json(out, entry);
-        out_end(out);
-        return true;
-    }
-    print_fact(out, "mesh", "%.12s", known ? entry->mesh : "?");
-    if (known)
         print_fact(out, "cells", "%u x %u x %u", n[0], n[1], n[2]);
-    else
+    } else {
         print_fact(out, "cells", "?");
-    print_fact(out, "layout", "%s%s", known ? abut_field_layout_name(entry->info->layout) : "?",
-               known && entry->info->type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
-    print_fact(out, "memory", "%.2f MB", (double)entry->info->bytes / 1e6);
-    print_state(view, entry->stored_bytes, entry->age, entry->problem);
-    out_end(out);
+    }
+    print_fact(out, "layout", "%s%s", known ? abut_field_layout_name(info->layout) : "?",
+               known && info->type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
+    print_fact(out, "memory", "%.2f MB", (double)info->bytes / 1e6);
+    end_entry(view, entry->stored_bytes, entry->age, entry->problem);
     return true;
 }
 
 static bool print_samples(void *user, const abut_samples_cache_entry *entry) {
     cache_view *view = user;
-    tool_output *out = view->out;
+    const bool known = entry->mesh[0];
     view->samples++;
-    view->damaged += entry->problem != NULL;
-    view->bytes += entry->stored_bytes;
-    out_object(out, NULL);
-    if (out->json) {
-        json_text(out, "mesh", entry->mesh[0] ? entry->mesh : NULL);
-        json_path(out, "file", entry->path);
-        json_count(out, "stored_bytes", entry->stored_bytes);
-        json_number(out, "age_s", entry->age);
-        if (entry->mesh[0]) {
-            json_count(out, "samples", entry->count);
-            json_count(out, "edges", entry->edge_count);
-        }
-        json_text(out, "problem", entry->problem);
-    } else {
-        char samples[16] = "?", edges[16] = "?";
-        if (entry->mesh[0]) {
-            snprintf(samples, sizeof samples, "%u", entry->count);
-            snprintf(edges, sizeof edges, "%u", entry->edge_count);
-        }
-        print_fact(out, "mesh", "%.12s", entry->mesh[0] ? entry->mesh : "?");
-        print_fact(out, "samples", "%s", samples);
-        print_fact(out, "edges", "%s", edges);
-        print_state(view, entry->stored_bytes, entry->age, entry->problem);
+    begin_entry(view, entry->mesh, entry->path, entry->stored_bytes, entry->age, known);
+    if (known) {
+        json_count(view->out, "samples", entry->count);
+        json_count(view->out, "edges", entry->edge_count);
     }
-    out_end(out);
+    print_fact(view->out, "samples", known ? "%u" : "?", entry->count);
+    print_fact(view->out, "edges", known ? "%u" : "?", entry->edge_count);
+    end_entry(view, entry->stored_bytes, entry->age, entry->problem);
     return true;
 }
 
@@ -130,8 +108,8 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
     cache_view view = {.out = out, .verified = verify};
     out_object(out, NULL);
     out_table(out, "fields");
-    abut_status status = verify ? abut_field_cache_verify(tool->context, folder, print_entry, &view)
-                                : abut_field_cache_list(tool->context, folder, print_entry, &view);
+    abut_status status = verify ? abut_field_cache_verify(tool->context, folder, print_field, &view)
+                                : abut_field_cache_list(tool->context, folder, print_field, &view);
     out_end(out);
     out_table(out, "samples");
     if (!status)

@@ -21,20 +21,13 @@ static void count_vertices(character_subject *s) {
     }
 }
 
-/* A name of the file, escaped for terminals. */
-static void name_fact(tool_output *out, const char *key, const char *name) {
-    tool_text safe = {0};
-    text_safe(&safe, name);
-    fact_text(out, key, text_of(&safe));
-}
-
 static void print_bones(tool_output *out, const character_subject *s) {
     out_table(out, "bones");
     for (uint32_t i = 0; i < s->info.bone_count; i++) {
         abut_character_bone bone = get_character_bone(s->character, i);
         out_object(out, NULL);
         fact_count(out, "bone", i);
-        name_fact(out, "name", bone.name);
+        fact_text(out, "name", bone.name);
         if (bone.parent != ABUT_NONE) {
             fact_count(out, "parent", bone.parent);
         } else {
@@ -56,7 +49,7 @@ static void print_clips(tool_output *out, const character_subject *s) {
             keys += clip.channels[k].key_count;
         out_object(out, NULL);
         fact_count(out, "clip", i);
-        name_fact(out, "name", clip.name);
+        fact_text(out, "name", clip.name);
         fact_number(out, "seconds", clip.duration);
         fact_count(out, "channels", clip.channel_count);
         fact_count(out, "keys", keys);
@@ -71,7 +64,7 @@ static void print_morphs(tool_output *out, const character_subject *s) {
         abut_character_morph morph = get_character_morph(s->character, i);
         out_object(out, NULL);
         fact_count(out, "morph", i);
-        name_fact(out, "name", morph.name);
+        fact_text(out, "name", morph.name);
         fact_number(out, "weight", morph.weight);
         fact_count(out, "vertices", morph.shift_count);
         out_end(out);
@@ -136,14 +129,6 @@ static void print_character(tool_run *tool, const char *path, const character_su
         print_health(out, &report);
 }
 
-/* ---- pose ---- */
-
-static void read_pose(tool_run *tool, const tool_arguments *arguments, character_subject *s) {
-    if (option_given(arguments, "film") && !option_given(arguments, "clip"))
-        tool_refuse(tool, "--film requires --clip");
-    pose_options(tool, arguments, s->character, &s->options, &s->skinning);
-}
-
 /* ---- garments ---- */
 
 static void make_garment(tool_run *tool, const tool_arguments *arguments, character_subject *s) {
@@ -153,11 +138,9 @@ static void make_garment(tool_run *tool, const tool_arguments *arguments, charac
                      *named = option_given(arguments, "joints");
     abut_garment_options options = abut_garment_options_default();
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
-    if ((particles || named || ease) && !kind)
-        tool_refuse(tool, "--%s requires --garment",
-                    particles ? "particles"
-                    : named   ? "joints"
-                              : "ease");
+    const tool_given *own = option_any(arguments, "particles|joints|ease");
+    if (own && !kind)
+        tool_refuse(tool, "--%s requires --garment", own->option->name);
     if (particles && (particles->counts[0] < ABUT_GARMENT_PARTICLES_MIN ||
                       particles->counts[0] > ABUT_GARMENT_PARTICLES_MAX))
         tool_refuse(tool, "--particles must be from %u to %u, not %u", ABUT_GARMENT_PARTICLES_MIN,
@@ -193,22 +176,21 @@ static void print_garment(tool_run *tool, const tool_given *kind, const characte
 
 /* ---- the command ---- */
 
-static void write_mesh(tool_run *tool, const character_subject *s, const char *path,
-                       abut_mesh_format format) {
-    abut_mesh_write_options how = abut_mesh_write_options_default();
+static void write_character(tool_run *tool, const character_subject *s, const char *path,
+                            abut_mesh_format format) {
     abut_mesh *mesh = NULL;
-    how.format = format;
     character_pose_mesh(s, &mesh);
     if (s->garment) {
         abut_mesh_destroy(mesh);
         mesh = NULL;
         character_pose_garment(s, &mesh);
     }
-    ensure(abut_mesh_write(mesh, tool_target(tool, path), &how));
+    mesh_write(tool, mesh, path, format);
     abut_mesh_destroy(mesh);
 }
 
-static void run_character(tool_run *tool, const tool_arguments *arguments, character_subject *s) {
+static int run_character(tool_run *tool, const tool_arguments *arguments) {
+    character_subject subject = {0}, *s = &subject;
     const tool_given *to = option_given(arguments, "out"), *png = picture_given(arguments),
                      *html = option_given(arguments, "html"),
                      *film = option_given(arguments, "film");
@@ -226,7 +208,9 @@ static void run_character(tool_run *tool, const tool_arguments *arguments, chara
     s->info = get_character_info(s->character);
     tool->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     count_vertices(s);
-    read_pose(tool, arguments, s);
+    if (film && !option_given(arguments, "clip"))
+        tool_refuse(tool, "--film requires --clip");
+    pose_options(tool, arguments, s->character, &s->options, &s->skinning);
     camera_read(tool, arguments, &camera);
     abut_character_skinner_options how = abut_character_skinner_options_default();
     how.skinning = s->skinning;
@@ -237,7 +221,7 @@ static void run_character(tool_run *tool, const tool_arguments *arguments, chara
     if (s->garment)
         print_garment(tool, option_given(arguments, "garment"), s);
     if (to)
-        write_mesh(tool, s, to->words, format);
+        write_character(tool, s, to->words, format);
     /* a page has the whole clip */
     if (html && option_given(arguments, "clip"))
         character_film(tool, s, &camera, html->words);
@@ -250,14 +234,9 @@ static void run_character(tool_run *tool, const tool_arguments *arguments, chara
     if (!tool->quiet || tool->out.json)
         pictures_print_paths(tool, arguments);
     out_end(&tool->out);
-}
-
-static int run_character_command(tool_run *tool, const tool_arguments *arguments) {
-    character_subject s = {0};
-    run_character(tool, arguments, &s);
-    abut_character_skinner_destroy(s.skinner);
-    abut_garment_destroy(s.garment);
-    abut_character_destroy(s.character);
+    abut_character_skinner_destroy(s->skinner);
+    abut_garment_destroy(s->garment);
+    abut_character_destroy(s->character);
     return CODE_FINE;
 }
 
@@ -296,5 +275,5 @@ const tool_command command_character = {
                 "  abut character mannequin-female --garment dress --out dress.obj\n",
     .options = options,
     .operand_range = {1, 1},
-    .run = run_character_command,
+    .run = run_character,
 };

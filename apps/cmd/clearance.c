@@ -20,15 +20,12 @@ typedef struct clearance {
 /* ---- computation ---- */
 
 static void load_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
-    static const char *const poses[2] = {"pose-a", "pose"};
-    for (int k = 0; k < 2; k++) {
-        surface_load(tool, arguments, arguments->operands[k], poses[k], &c->surfaces[k]);
-        surface_index(tool, NULL, !option_given(arguments, "surfaces"), false, &c->surfaces[k]);
-    }
+    const bool solid = !option_given(arguments, "surfaces"), sign[2] = {solid, solid};
+    surfaces_load(tool, arguments, sign, false, c->surfaces);
     abut_collider a = abut_collider_from_bvh(c->surfaces[0].bvh, abut_pose_identity()),
                   b = abut_collider_from_bvh(c->surfaces[1].bvh, abut_pose_identity());
     abut_pair_options options = abut_pair_options_default();
-    options.surface_only = option_given(arguments, "surfaces") != NULL;
+    options.surface_only = !solid;
     ensure(abut_pair_distance(&a, &b, &options, NULL, &c->apart));
     if (c->apart.distance >= c->below)
         print_unit_note(tool, arguments->operands[0], c->surfaces[0].mesh, arguments->operands[1],
@@ -70,14 +67,8 @@ static void find_patches(clearance *c) {
     if (!(c->apart.distance < c->below))
         return;
     const abut_map *map = c->surfaces[0].map;
-    if (lacks_room(abut_map_contacts(map, &options, &found))) {
-        c->patches = tool_array((size_t)found.patches.count, sizeof *c->patches);
-        found.contacts.list = tool_array((size_t)found.contacts.count, sizeof *found.contacts.list);
-        found.patches.list = c->patches;
-        found.patches.capacity = found.patches.count;
-        found.contacts.capacity = found.contacts.count;
-        ensure(abut_map_contacts(map, &options, &found));
-    }
+    FILL_PATCHES(&found, abut_map_contacts(map, &options, &found));
+    c->patches = found.patches.list;
     c->patch_count = found.patches.count;
     if (c->patches)
         qsort(c->patches, (size_t)c->patch_count, sizeof *c->patches, by_area);
@@ -134,7 +125,6 @@ static void print_patches(tool_output *out, const clearance *c, uint32_t first) 
 static void print_clearance(tool_run *tool, const tool_arguments *arguments, const clearance *c,
                             bool found) {
     tool_output *out = &tool->out;
-    const map_answer *answers[2] = {&c->answers[0], &c->answers[1]};
     const char *names[2] = {"of a", "of b"};
     map_panel panels[2] = {panel_of(&c->surfaces[0], &c->answers[0], &c->surfaces[1], 1),
                            panel_of(&c->surfaces[1], &c->answers[1], &c->surfaces[0], 1)};
@@ -149,7 +139,7 @@ static void print_clearance(tool_run *tool, const tool_arguments *arguments, con
     print_surfaces(tool, c);
     if (out->json || c->patch_count)
         print_patches(out, c, option_count(arguments, "first", 10));
-    map_histogram(tool, answers, names, 2);
+    map_histogram(tool, c->answers, names, 2);
     out_end(out);
     answer(tool, "%s", found ? "no" : tool_yes_or_no(true, &c->apart.reliability));
 }

@@ -33,19 +33,11 @@ static void warn_of_thin_parts(tool_run *tool, const contact_pair *b, int side) 
     char words[400];
     if (abut_ray_thickness(b->pair.bvh[side], &thickness) || !(thickness < 2 * cell))
         return;
-    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     snprintf(words, sizeof words,
              "%s has a thickness of %.3g, less than two cells of its field (cell size %.3g), which "
              "may miss contacts there; use --cells %.0f, or --method exact, which has no cells",
-             side ? "B" : "A", thickness, cell, ceil(2 * longest / thickness) + 4);
+             side ? "B" : "A", thickness, cell, ceil(2 * box_longest(&box) / thickness) + 4);
     tool_log(tool, ABUT_LOG_WARNING, words);
-}
-
-static abut_contact_options read_contact_options(const tool_arguments *arguments) {
-    abut_contact_options o = abut_contact_options_default();
-    o.margin = option_number(arguments, "margin", 0);
-    o.skip_edges = option_given(arguments, "samples") != NULL;
-    return o;
 }
 
 /* Computes the distances to B over the surface of A. */
@@ -111,15 +103,9 @@ static void find_patches(tool_run *tool, const tool_arguments *arguments, contac
     abut_patches found = {.size = sizeof found, .patches.capacity = 0};
     options.margin = option_number(arguments, "margin", 0);
     options.max_contacts = option_count(arguments, "most", 0);
-    if (lacks_room(compute_patches(b, &options, &found))) {
-        found.patches.capacity = found.patches.count;
-        found.contacts.capacity = found.contacts.count;
-        b->patches = found.patches.list =
-            tool_array(found.patches.count, sizeof *found.patches.list);
-        b->list = found.contacts.list =
-            tool_array(found.contacts.count, sizeof *found.contacts.list);
-        ensure(compute_patches(b, &options, &found));
-    }
+    FILL_PATCHES(&found, compute_patches(b, &options, &found));
+    b->patches = found.patches.list;
+    b->list = found.contacts.list;
     b->all = b->count = found.contacts.count;
     b->patch_count = found.patches.count;
     b->is_verified = found.is_verified;
@@ -130,7 +116,9 @@ static void find_patches(tool_run *tool, const tool_arguments *arguments, contac
 /* Contacts by fields. */
 static void find_field_contacts(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *most = option_given(arguments, "most");
-    abut_contact_options options = read_contact_options(arguments);
+    abut_contact_options options = abut_contact_options_default();
+    options.margin = option_number(arguments, "margin", 0);
+    options.skip_edges = option_given(arguments, "samples") != NULL;
     abut_contacts found = {.size = sizeof found, .capacity = 0};
     FILL_LIST(&found, abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found));
     b->list = found.list;
@@ -175,11 +163,8 @@ static void check_options(tool_run *tool, const tool_arguments *arguments, abut_
                      *margin = option_given(arguments, "margin");
     if (given && !pose_read(given->words, to))
         tool_refuse(tool, "--to must be X,Y,Z, @z,30 or X,Y,Z@1,1,0,30, not '%s'", given->words);
-    if (given && (option_given(arguments, "out") || picture_given(arguments) ||
-                  option_given(arguments, "hint") || option_given(arguments, "patches") ||
-                  option_given(arguments, "most") || option_given(arguments, "cells") ||
-                  option_given(arguments, "method") || option_given(arguments, "samples") ||
-                  option_given(arguments, "limit") || option_given(arguments, "cache")))
+    if (given &&
+        option_any(arguments, "out|png|html|hint|patches|most|cells|method|samples|limit|cache"))
         tool_refuse(tool,
                     "--to computes a time of impact by exact geometry; it cannot be combined with "
                     "--out, --png, --hint, --patches, --most, --method or options of fields");
@@ -203,25 +188,19 @@ static bool uses_map(const tool_arguments *arguments) {
 /* Whether fields are requested by --method or by one of their options. An invalid combination sets
  * `code`. */
 static bool uses_fields(tool_run *tool, const tool_arguments *arguments) {
-    static const char *const own[] = {"cells", "samples", "limit", "cache"};
-    const tool_given *method = option_given(arguments, "method");
+    const tool_given *method = option_given(arguments, "method"),
+                     *own = option_any(arguments, "cells|samples|limit|cache");
     bool fields = method && strcmp(method->words, "field") == 0, map = uses_map(arguments);
     if (method && !fields && !map && strcmp(method->words, "exact") != 0)
         tool_refuse(tool, "--method must be exact, field or map, not '%s'", method->words);
     if (option_given(arguments, "resolution") && !map)
         tool_refuse(tool, "--resolution requires --method map");
-    if (map && (option_given(arguments, "hint") || option_given(arguments, "with") ||
-                option_given(arguments, "to")))
+    if (map && option_any(arguments, "hint|with|to"))
         tool_refuse(tool, "--hint, --with and --to cannot be combined with --method map");
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (!option_given(arguments, own[i]))
-            continue;
-        if (method && !fields)
-            tool_refuse(tool, "--%s requires --method field", own[i]);
-        fields = true;
-    }
-    if (fields && (option_given(arguments, "hint") || option_given(arguments, "patches") ||
-                   option_given(arguments, "colour")))
+    if (own && method && !fields)
+        tool_refuse(tool, "--%s requires --method field", own->option->name);
+    fields = fields || own;
+    if (fields && option_any(arguments, "hint|patches|colour"))
         tool_refuse(tool, "--hint, --patches and --colour cannot be combined with --method field");
     if (!fields)
         option_range(tool, option_given(arguments, "most"), 1, 8, "contacts with --method exact");

@@ -71,30 +71,19 @@ static void orient_mesh(tool_output *out, abut_mesh **mesh) {
     json_count(out, "flipped", flipped);
 }
 
-static void transform_mesh(abut_mesh **mesh, double scale, abut_pose pose) {
-    abut_mesh *moved = NULL;
-    ensure(abut_mesh_transform(*mesh, scale, pose, &moved));
-    replace_mesh(mesh, moved);
-}
-
 /* ---- the command ---- */
 
 static void print_size(tool_output *out, const char *key, const char *path, const abut_mesh *mesh) {
     tool_text words = {0};
     text_safe(&words, path);
     text_add(&words, ": ");
-    text_grouped(&words, abut_mesh_vertex_count(mesh));
-    text_add(&words, " vertices, ");
-    text_grouped(&words, abut_mesh_triangle_count(mesh));
-    text_add(&words, " triangles");
+    text_mesh_size(&words, mesh);
     print_fact(out, key, "%s", text_of(&words));
-    if (!out->json)
-        return;
-    out_object(out, key);
+    json_object(out, key);
     json_path(out, "file", path);
     json_count(out, "vertices", abut_mesh_vertex_count(mesh));
     json_count(out, "triangles", abut_mesh_triangle_count(mesh));
-    out_end(out);
+    json_end(out);
 }
 
 /* Reads all files except the last, and merges them. */
@@ -134,14 +123,14 @@ static void convert_mesh(tool_run *tool, const tool_arguments *arguments, double
         weld_mesh(out, mesh, welded->numbers[0]);
     if (option_given(arguments, "orient"))
         orient_mesh(out, mesh);
-    if (option_given(arguments, "scale") || option_given(arguments, "rotate") ||
-        option_given(arguments, "translate"))
-        transform_mesh(mesh, scale, pose);
-    progress_start(tool->progress, path);
-    if (tool_cancelled()) {
-        ensure(ABUT_ERROR_CANCELLED);
-        return;
+    if (option_any(arguments, "scale|rotate|translate")) {
+        abut_mesh *moved = NULL;
+        ensure(abut_mesh_transform(*mesh, scale, pose, &moved));
+        replace_mesh(mesh, moved);
     }
+    progress_start(tool->progress, path);
+    if (tool_cancelled())
+        tool_fail(tool, ABUT_ERROR_CANCELLED);
     ensure(abut_mesh_write(*mesh, tool_target(tool, path), writing));
     print_size(out, "wrote", path, *mesh);
 }

@@ -18,12 +18,8 @@ typedef struct deviation {
 /* ---- computation ---- */
 
 static void load_deviation(tool_run *tool, const tool_arguments *arguments, deviation *d) {
-    static const char *const poses[2] = {"pose-a", "pose"};
-    const bool sign = option_given(arguments, "signed") != NULL;
-    for (int k = 0; k < 2; k++) {
-        surface_load(tool, arguments, arguments->operands[k], poses[k], &d->surfaces[k]);
-        surface_index(tool, NULL, sign && k == 1, true, &d->surfaces[k]);
-    }
+    const bool sign[2] = {false, option_given(arguments, "signed")};
+    surfaces_load(tool, arguments, sign, true, d->surfaces);
     print_unit_note(tool, arguments->operands[0], d->surfaces[0].mesh, arguments->operands[1],
                     d->surfaces[1].mesh);
 }
@@ -131,7 +127,6 @@ static void print_way(tool_run *tool, const deviation *d, int k) {
 static void print_deviation(tool_run *tool, const tool_arguments *arguments, const deviation *d,
                             double lower, double upper) {
     tool_output *out = &tool->out;
-    const map_answer *answers[2] = {&d->answers[0], &d->answers[1]};
     const char *names[2] = {"scan", "model"};
     map_panel panels[2] = {panel_of(&d->surfaces[0], &d->answers[0], NULL, 0),
                            panel_of(&d->surfaces[1], &d->answers[1], NULL, 0)};
@@ -159,7 +154,7 @@ static void print_deviation(tool_run *tool, const tool_arguments *arguments, con
     for (int k = 0; k < d->ways; k++)
         print_way(tool, d, k);
     out_end(out);
-    map_histogram(tool, answers, names, (uint32_t)d->ways);
+    map_histogram(tool, d->answers, names, (uint32_t)d->ways);
     out_end(out);
     answer_number(tool, true, lower, "");
 }

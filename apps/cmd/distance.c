@@ -9,22 +9,18 @@
 static void print_point(tool_output *out, const char *key, abut_vec3 point, uint32_t triangle,
                         abut_feature feature) {
     char words[POINT_WORDS];
-    if (out->json) {
-        out_object(out, key);
-        json_vector(out, "point", point);
-        if (triangle == ABUT_NONE)
-            json_null(out, "triangle");
-        else
-            json_count(out, "triangle", triangle);
-        if (triangle != ABUT_NONE)
-            json_text(out, "feature", abut_feature_name(feature));
-        out_end(out);
-    } else if (triangle == ABUT_NONE) {
-        print_fact(out, key, "%s, inside", point_words(point, 9, words));
+    point_words(point, 9, words);
+    json_object(out, key);
+    json_vector(out, "point", point);
+    if (triangle == ABUT_NONE) {
+        json_null(out, "triangle");
+        print_fact(out, key, "%s, inside", words);
     } else {
-        print_fact(out, key, "%s on triangle %u, %s", point_words(point, 9, words), triangle,
-                   abut_feature_name(feature));
+        json_count(out, "triangle", triangle);
+        json_text(out, "feature", abut_feature_name(feature));
+        print_fact(out, key, "%s on triangle %u, %s", words, triangle, abut_feature_name(feature));
     }
+    json_end(out);
 }
 
 static int run_margin(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,

@@ -77,10 +77,9 @@ static void check_shared(tool_run *tool, const tool_arguments *arguments, const 
     if (!option_given(arguments, "sparse") || !file || strcmp(file, "-") == 0 ||
         format != ABUT_FIELD_FORMAT_ABUT)
         tool_refuse(tool, "several processes need an .abutf file and --sparse");
-    static const char *const alone[] = {"png", "html", "cache", "device"};
-    for (int k = 0; k < 4; k++)
-        if (option_given(arguments, alone[k]))
-            tool_refuse(tool, "--%s needs a single process", alone[k]);
+    const tool_given *alone = option_any(arguments, "png|html|cache|device");
+    if (alone)
+        tool_refuse(tool, "--%s needs a single process", alone->option->name);
 }
 
 static void write_shared(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,

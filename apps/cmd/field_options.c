@@ -67,14 +67,16 @@ static bool is_field_file(const char *path) {
     return begins_as_field(first, got);
 }
 
-void input_read(tool_run *tool, tool_text *bytes) {
+bool stream_read(FILE *file, tool_text *bytes) {
     char part[65536];
     size_t got;
-    while (!tool_cancelled() && (got = fread(part, 1, sizeof part, stdin)) > 0)
+    while (!tool_cancelled() && (got = fread(part, 1, sizeof part, file)) > 0)
         text_bytes(bytes, part, got);
-    if (tool_cancelled())
-        tool_fail(tool, ABUT_ERROR_CANCELLED);
-    if (ferror(stdin))
+    return !ferror(file) && !tool_cancelled();
+}
+
+void input_read(tool_run *tool, tool_text *bytes) {
+    if (!stream_read(stdin, bytes))
         tool_fail_with(tool, "file error", "standard input could not be read");
 }
 

@@ -150,11 +150,6 @@ void clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_op
 
 /* ---- JSON output ---- */
 
-static void json_box(tool_output *out, const char *key, const abut_box *box) {
-    const double numbers[6] = {box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z};
-    json_numbers(out, key, numbers, 6);
-}
-
 static void json_pair(tool_output *out, const tool_assembly *assembly, const clash_options *options,
                       const tool_clash *clash) {
     const abut_layers_pair *pair = &clash->pair;
@@ -186,7 +181,7 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
     else
         json_null(out, "normal");
     json_vector(out, "centre", pair->centre);
-    json_box(out, "box", &pair->box);
+    json_numbers(out, "box", &pair->box.lo.x, 6);
     if (options->query.count_edges) {
         json_count(out, "edges_a", pair->edges_a);
         json_count(out, "edges_b", pair->edges_b);

@@ -34,17 +34,6 @@ _Noreturn void layers_refuse(tool_run *tool, abut_status status, const char *nam
                    hint ? (int)(hint - words) : (int)strlen(words), words, hint ? option : "");
 }
 
-/* Reports the meshes that --cap has closed. */
-static bool is_open(abut_mesh *mesh) {
-    abut_topology *topology = NULL;
-    abut_mesh_report report = {.size = sizeof report, .has_boundary = false};
-    abut_status status = abut_topology_create(mesh, &topology);
-    if (!status)
-        status = abut_mesh_examine(topology, &report);
-    abut_topology_destroy(topology);
-    return !status && report.has_boundary;
-}
-
 void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
                                const clash_options *options, const tool_clashes *clashes) {
     tool_text names = {0};
@@ -56,7 +45,8 @@ void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
         return;
     for (uint32_t i = 0; i < assembly->count; i++) {
         bool same = i && assembly->bodies[i].mesh == assembly->bodies[i - 1].mesh;
-        last = same ? last : is_open(assembly->bodies[i].mesh);
+        abut_mesh_report report;
+        last = same ? last : !mesh_report(assembly->bodies[i].mesh, &report) && report.has_boundary;
         if (last && open++ < 8) {
             text_add(&names, names.used ? ", " : "closed by --cap: ");
             text_safe(&names, assembly->bodies[i].name);

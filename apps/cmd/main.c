@@ -293,6 +293,34 @@ abut_mesh *mesh_read(tool_run *tool, const char *path) {
     return mesh;
 }
 
+void tool_flush_lines(tool_run *tool) {
+    progress_erase(tool->progress);
+    output_flush(&tool->out);
+}
+
+abut_status mesh_report(abut_mesh *mesh, abut_mesh_report *report) {
+    abut_topology *topology = NULL;
+    *report = abut_mesh_report_default();
+    abut_status status = abut_topology_create(mesh, &topology);
+    if (!status)
+        status = abut_mesh_examine(topology, report);
+    abut_topology_destroy(topology);
+    return status;
+}
+
+void text_mesh_size(tool_text *to, const abut_mesh *mesh) {
+    text_grouped(to, abut_mesh_vertex_count(mesh));
+    text_add(to, " vertices, ");
+    text_grouped(to, abut_mesh_triangle_count(mesh));
+    text_add(to, " triangles");
+}
+
+void mesh_write(tool_run *tool, abut_mesh *mesh, const char *path, abut_mesh_format format) {
+    abut_mesh_write_options how = abut_mesh_write_options_default();
+    how.format = format;
+    ensure(abut_mesh_write(mesh, tool_target(tool, path), &how));
+}
+
 abut_mesh_format tool_format(const char *word) {
     if (strcmp(word, "glb") == 0)
         return ABUT_MESH_FORMAT_GLTF;

@@ -6,38 +6,45 @@
 
 /* ---- parameters ---- */
 
-static bool has_parameter(const abut_shape *shape, const char *option) {
-    if (strcmp(option, "size") == 0)
-        return shape->extent.x > 0 || shape->extent.y > 0 || shape->extent.z > 0;
-    if (strcmp(option, "radius") == 0)
-        return shape->radius > 0;
-    if (strcmp(option, "radius2") == 0)
-        return shape->radius2 > 0;
-    if (strcmp(option, "height") == 0)
-        return shape->height > 0;
-    if (strcmp(option, "segments") == 0)
-        return shape->segments > 0;
-    return strcmp(option, "rings") == 0 && shape->rings > 0;
+enum { SIZE, RADIUS, RADIUS2, HEIGHT, SEGMENTS, RINGS, PARAMETERS };
+static const char *const parameters[PARAMETERS] = {"size",   "radius",   "radius2",
+                                                   "height", "segments", "rings"};
+
+/* The index of an option that is a parameter; PARAMETERS for others. */
+static int parameter_of(const char *option) {
+    int i = 0;
+    while (i < PARAMETERS && strcmp(parameters[i], option) != 0)
+        i++;
+    return i;
 }
 
-static const char *const parameters[] = {"size",   "radius",   "radius2",
-                                         "height", "segments", "rings"};
-enum { PARAMETER_COUNT = sizeof parameters / sizeof *parameters };
+static double *real_parameter(abut_shape *shape, int which) {
+    return which == RADIUS ? &shape->radius : which == RADIUS2 ? &shape->radius2 : &shape->height;
+}
+
+static uint32_t *whole_parameter(abut_shape *shape, int which) {
+    return which == SEGMENTS ? &shape->segments : &shape->rings;
+}
+
+static bool has_parameter(abut_shape *shape, int which) {
+    const abut_vec3 e = shape->extent;
+    return which == SIZE      ? e.x > 0 || e.y > 0 || e.z > 0
+           : which < SEGMENTS ? *real_parameter(shape, which) > 0
+                              : *whole_parameter(shape, which) > 0;
+}
 
 /* Adds the options of a shape with their values: "--radius 1 --segments 8". */
-static void add_parameters(tool_text *to, const abut_shape *shape) {
-    const double reals[] = {0, shape->radius, shape->radius2, shape->height};
-    const uint32_t wholes[] = {shape->segments, shape->rings};
-    for (size_t i = 0; i < PARAMETER_COUNT; i++) {
-        if (!has_parameter(shape, parameters[i]))
+static void add_parameters(tool_text *to, abut_shape *shape) {
+    for (int i = 0; i < PARAMETERS; i++) {
+        if (!has_parameter(shape, i))
             continue;
         text_print(to, "%s--%s ", to->used ? " " : "", parameters[i]);
-        if (i == 0)
+        if (i == SIZE)
             text_print(to, "%g,%g,%g", shape->extent.x, shape->extent.y, shape->extent.z);
-        else if (i < 4)
-            text_print(to, "%g", reals[i]);
+        else if (i < SEGMENTS)
+            text_print(to, "%g", *real_parameter(shape, i));
         else
-            text_print(to, "%u", wholes[i - 4]);
+            text_print(to, "%u", *whole_parameter(shape, i));
     }
 }
 
@@ -54,36 +61,22 @@ static void set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
 }
 
 static void set_parameter(tool_run *tool, const tool_given *given, abut_shape *shape) {
-    const char *name = given->option->name;
-    if (!has_parameter(shape, name)) {
+    const int which = parameter_of(given->option->name);
+    if (which == PARAMETERS)
+        return;
+    if (!has_parameter(shape, which)) {
         tool_text words = {0};
         abut_shape standard = abut_shape_default(shape->kind);
         add_parameters(&words, &standard);
         tool_refuse(tool, "a %s has no --%s; its options are %s", abut_shape_kind_name(shape->kind),
-                    name, text_of(&words));
-        return;
+                    given->option->name, text_of(&words));
     }
-    if (strcmp(name, "size") == 0) {
+    if (which == SIZE)
         set_size(tool, given->numbers, shape);
-        return;
-    }
-    if (strcmp(name, "radius") == 0)
-        shape->radius = given->numbers[0];
-    else if (strcmp(name, "radius2") == 0)
-        shape->radius2 = given->numbers[0];
-    else if (strcmp(name, "height") == 0)
-        shape->height = given->numbers[0];
-    else if (strcmp(name, "segments") == 0)
-        shape->segments = given->counts[0];
+    else if (which < SEGMENTS)
+        *real_parameter(shape, which) = given->numbers[0];
     else
-        shape->rings = given->counts[0];
-}
-
-static bool is_parameter(const char *name) {
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        if (strcmp(name, parameters[i]) == 0)
-            return true;
-    return false;
+        *whole_parameter(shape, which) = given->counts[0];
 }
 
 /* ---- the list ---- */
@@ -99,18 +92,13 @@ static void list_shapes(tool_run *tool) {
         out_object(out, NULL);
         fact_text(out, "shape", abut_shape_kind_name((abut_shape_kind)kind));
         print_fact(out, "options and their defaults", "%s", text_of(&words));
-        if (has_parameter(&shape, "size"))
-            json_vector(out, "size", shape.extent);
-        if (has_parameter(&shape, "radius"))
-            json_number(out, "radius", shape.radius);
-        if (has_parameter(&shape, "radius2"))
-            json_number(out, "radius2", shape.radius2);
-        if (has_parameter(&shape, "height"))
-            json_number(out, "height", shape.height);
-        if (has_parameter(&shape, "segments"))
-            json_count(out, "segments", shape.segments);
-        if (has_parameter(&shape, "rings"))
-            json_count(out, "rings", shape.rings);
+        for (int i = 0; i < PARAMETERS; i++)
+            if (has_parameter(&shape, i) && i == SIZE)
+                json_vector(out, "size", shape.extent);
+            else if (has_parameter(&shape, i) && i < SEGMENTS)
+                json_number(out, parameters[i], *real_parameter(&shape, i));
+            else if (has_parameter(&shape, i))
+                json_count(out, parameters[i], *whole_parameter(&shape, i));
         out_end(out);
     }
     out_end(out);
@@ -167,10 +155,7 @@ static void make_shape(tool_run *tool, const abut_shape *shape, const char *path
     if (out->json || !tool->quiet) {
         tool_text words = {0};
         text_print(&words, "%s, ", abut_shape_kind_name(shape->kind));
-        text_grouped(&words, abut_mesh_vertex_count(mesh));
-        text_add(&words, " vertices, ");
-        text_grouped(&words, abut_mesh_triangle_count(mesh));
-        text_add(&words, " triangles");
+        text_mesh_size(&words, mesh);
         print_line_of(out, path, "%s", text_of(&words));
         out_object(out, NULL);
         json_path(out, "file", path);
@@ -196,8 +181,7 @@ static int run_make(tool_run *tool, const tool_arguments *arguments) {
     writing.ascii = option_given(arguments, "ascii") != NULL;
     tool_output_format(tool, path, option_given(arguments, "to"), &writing.format);
     for (size_t i = 0; i < arguments->given_count; i++)
-        if (is_parameter(arguments->given[i].option->name))
-            set_parameter(tool, &arguments->given[i], &shape);
+        set_parameter(tool, &arguments->given[i], &shape);
     make_shape(tool, &shape, path, &writing);
     return CODE_FINE;
 }

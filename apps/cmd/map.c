@@ -27,49 +27,30 @@ static void load_map(tool_run *tool, const tool_arguments *arguments, map_run *r
     surface_map(tool, arguments, 0, r->device, &r->surfaces[0]);
 }
 
-static void compute_map(tool_run *tool, const map_run *r) {
-    abut_collider *others = tool_array(r->count, sizeof *others);
-    for (uint32_t i = 1; i < r->count; i++)
-        others[i - 1].shape.body.bvh = r->surfaces[i].bvh;
-    progress_start(tool->progress, r->surfaces[0].path);
-    map_compute(r->surfaces[0].map, others, r->count - 1, &r->query);
-}
-
-static void print_within(tool_output *out, const abut_map_measures *m, double within) {
-    json_number(out, "within", within);
-    json_number(out, "within_area", m->within_area);
-    if (!out->json)
-        print_fact(out, "within", "%.6g: area %.6g, %.3g%%", within, m->within_area,
-                   m->area > 0 ? 100 * m->within_area / m->area : 0);
-}
-
 static void print_map(tool_run *tool, const tool_arguments *arguments, const map_run *r,
                       const map_answer *found) {
     const tool_given *images = option_given(arguments, "images");
     tool_output *out = &tool->out;
-    const map_answer *answers[1] = {found};
     const char *const names[1] = {"area"};
     const tool_surface *others = r->query.self ? NULL : r->surfaces + 1;
     map_panel panel = panel_of(r->surfaces, found, others, r->count - 1);
     out_object(out, NULL);
     json_path(out, "a", r->surfaces[0].path);
-    if (out->json)
-        out_list(out, "others");
+    json_list(out, "others");
     for (uint32_t i = 1; i < r->count && out->json; i++) {
         out_object(out, NULL);
         json_path(out, "file", r->surfaces[i].path);
         out_end(out);
     }
-    if (out->json)
-        out_end(out);
+    json_end(out);
     json_reliability(out, &found->info.reliability);
     map_print(tool, found, others);
     if (option_given(arguments, "within"))
-        print_within(out, &found->measures, r->query.measure.within);
+        map_within(out, "within", found, r->query.measure.within);
     map_write(tool, arguments, &panel, 1, r->show);
     if (images)
         map_images(tool, &panel, images->words);
-    map_histogram(tool, answers, names, 1);
+    map_histogram(tool, found, names, 1);
     out_end(out);
     answer_number(tool, found->measures.found, found->measures.min.distance, "none");
 }
@@ -106,12 +87,9 @@ static void read_map_options(tool_run *tool, const tool_arguments *arguments, ma
     if (!q->self && arguments->operand_count < 2 && !map_recorded(arguments))
         tool_refuse(tool,
                     "B is missing: name A and B, or use --self for the distance of A to itself");
-    if (map_moves(arguments)) {
-        static const char *const still[] = {"pose", "pose-a", "images", "show", "view", "up"};
-        for (size_t k = 0; k < sizeof still / sizeof *still; k++)
-            if (option_given(arguments, still[k]))
-                tool_refuse(tool, "--%s cannot be combined with moving bodies", still[k]);
-    }
+    const tool_given *still = option_any(arguments, "pose|pose-a|images|show|view|up");
+    if (still && map_moves(arguments))
+        tool_refuse(tool, "--%s cannot be combined with moving bodies", still->option->name);
     if (option_given(arguments, "pose") && arguments->operand_count > 2)
         tool_refuse(tool, "--pose needs exactly one B");
     map_check(tool, arguments);
@@ -120,7 +98,11 @@ static void read_map_options(tool_run *tool, const tool_arguments *arguments, ma
 static void run_still(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     map_answer found = {0};
     load_map(tool, arguments, r);
-    compute_map(tool, r);
+    abut_collider *others = tool_array(r->count, sizeof *others);
+    for (uint32_t i = 1; i < r->count; i++)
+        others[i - 1].shape.body.bvh = r->surfaces[i].bvh;
+    progress_start(tool->progress, r->surfaces[0].path);
+    map_compute(r->surfaces[0].map, others, r->count - 1, &r->query);
     map_measure(r->surfaces, &r->query.measure, "near", 0, 0, &found);
     tool_print_reliability(tool, &found.info.reliability);
     print_map(tool, arguments, r, &found);

@@ -87,8 +87,13 @@ void map_print(tool_run *tool, const map_answer *answer, const tool_surface *oth
 /* Adds a point with as many digits as the resolution of the samples justifies. */
 void text_point(tool_text *to, abut_vec3 point, double reach);
 /* Prints a table with bars and a named column for each answer; all have the same scale. */
-void map_histogram(tool_run *tool, const map_answer *const *answers, const char *const *names,
+void map_histogram(tool_run *tool, const map_answer *answers, const char *const *names,
                    uint32_t count);
+/* Prints the area of a map within a limit as "KEY" and "KEY_area". */
+void map_within(tool_output *out, const char *key, const map_answer *answer, double limit);
+/* Loads two surfaces with their poses, and builds their BVHs, with signs as for surface_index(). */
+void surfaces_load(tool_run *tool, const tool_arguments *arguments, const bool sign[2],
+                   bool regardless, tool_surface surfaces[2]);
 
 /* ---- map_draw.c ---- */
 
@@ -123,6 +128,8 @@ typedef struct map_panel {
 map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                    const tool_surface *others, uint32_t other_count);
 
+/* The size of a texel on the surface; 0 without samples. */
+double map_texel(const map_panel *panel);
 /* Draws panels side by side, and the scale with the areas of the first answer. */
 void map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
               uint32_t count, map_show show, const char *path);

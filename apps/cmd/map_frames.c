@@ -181,10 +181,8 @@ static void print_frame(tool_run *tool, const map_frames_run *r, uint64_t frame)
         print_fact(out, "reach", "%.3g x", values[10]);
     }
     out_end(out);
-    if (out->json) {
-        progress_erase(tool->progress);
-        output_flush(out); /* one line for each frame, flushed at once for a reader of the pipe */
-    }
+    if (out->json)
+        tool_flush_lines(tool);
 }
 
 /* Writes the table of frames and the plot. */

@@ -29,7 +29,7 @@ void map_check(tool_run *tool, const tool_arguments *arguments) {
         picture = picture || word_in(name, "png|html") ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
     }
-    if (!picture && (option_given(arguments, "view") || option_given(arguments, "up")))
+    if (!picture && option_any(arguments, "view|up"))
         tool_refuse(tool, "--view and --up require --png or --html");
     camera_read(tool, arguments, &camera);
 }
@@ -90,6 +90,14 @@ void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resol
         tool_fail_with(tool, abut_status_name(status), "%s: %s", surface->path,
                        tool_error_message(abut_last_error()));
     ensure(status);
+}
+
+void surfaces_load(tool_run *tool, const tool_arguments *arguments, const bool sign[2],
+                   bool regardless, tool_surface surfaces[2]) {
+    for (int k = 0; k < 2; k++) {
+        surface_load(tool, arguments, arguments->operands[k], k ? "pose" : "pose-a", &surfaces[k]);
+        surface_index(tool, NULL, sign[k], regardless, &surfaces[k]);
+    }
 }
 
 void surface_free(tool_surface *surface) {
@@ -185,7 +193,7 @@ static void json_witness(tool_output *out, const char *key, const abut_map_witne
         json_null(out, key);
         return;
     }
-    out_object(out, key);
+    json_object(out, key);
     json_number(out, "distance", w->distance);
     json_number(out, "error", error);
     json_vector(out, "point", w->point);
@@ -195,7 +203,7 @@ static void json_witness(tool_output *out, const char *key, const abut_map_witne
     json_vector(out, "other_point", w->other_point);
     json_count(out, "other_triangle", w->other_triangle);
     json_text(out, "feature", abut_feature_name(w->feature));
-    out_end(out);
+    json_end(out);
 }
 
 static void print_witness(tool_output *out, const char *key, const map_answer *a,
@@ -236,16 +244,14 @@ static void print_samples(tool_output *out, const abut_map_info *info) {
 
 static void print_quantiles(tool_output *out, const map_answer *a) {
     tool_text words = {0};
-    if (out->json)
-        out_list(out, "quantiles");
+    json_list(out, "quantiles");
     for (int k = 0; k < MAP_QUANTILES; k++) {
         if (out->json)
             json_numbers(out, NULL, (double[2]){map_shares[k], a->quantiles[k]}, 2);
         text_print(&words, "%s%g%%: %.4g", k ? ", " : "", 100 * map_shares[k],
                    map_rounded(a->quantiles[k], &a->measures));
     }
-    if (out->json)
-        out_end(out);
+    json_end(out);
     print_fact(out, "quantiles", "%s", text_of(&words));
 }
 
@@ -259,17 +265,24 @@ void map_number(tool_output *out, const char *key, double distance, const abut_m
     fact_number(out, key, out->json ? distance : map_rounded(distance, m));
 }
 
+void map_within(tool_output *out, const char *key, const map_answer *answer, double limit) {
+    const abut_map_measures *m = &answer->measures;
+    char area_key[32];
+    snprintf(area_key, sizeof area_key, "%s_area", key);
+    json_number(out, key, limit);
+    json_number(out, area_key, m->within_area);
+    print_fact(out, key, "%.6g: area %.6g, %.3g%%", limit, m->within_area,
+               m->area > 0 ? 100 * m->within_area / m->area : 0);
+}
+
 void map_print(tool_run *tool, const map_answer *a, const tool_surface *others) {
     tool_output *out = &tool->out;
     const abut_map_measures *m = &a->measures;
     print_samples(out, &a->info);
-    if (out->json) {
-        json_witness(out, "least", &m->min, m->min_error, others);
-        json_witness(out, "greatest", &m->max, m->max_error, others);
-    } else {
-        print_witness(out, "least", a, &m->min, m->min_error, others);
-        print_witness(out, "greatest", a, &m->max, m->max_error, others);
-    }
+    json_witness(out, "least", &m->min, m->min_error, others);
+    json_witness(out, "greatest", &m->max, m->max_error, others);
+    print_witness(out, "least", a, &m->min, m->min_error, others);
+    print_witness(out, "greatest", a, &m->max, m->max_error, others);
     json_number(out, "area", m->area);
     if (m->found) {
         map_number(out, "mean", m->mean, m);
@@ -280,15 +293,15 @@ void map_print(tool_run *tool, const map_answer *a, const tool_surface *others) 
         print_area(out, "not_found", m->area - m->found_area, m->area);
     if (a->info.has_sign)
         print_area(out, "inside", a->inside_area, m->area);
-    if (!m->found)
+    if (!m->found) {
         json_null(out, "histogram");
-    if (!out->json || !m->found)
         return;
-    out_object(out, "histogram");
+    }
+    json_object(out, "histogram");
     json_number(out, "from", a->scale.least);
     json_number(out, "to", a->scale.most);
     json_numbers(out, "areas", a->areas, MAP_BINS);
-    out_end(out);
+    json_end(out);
 }
 
 /* ---- histogram ---- */
@@ -315,10 +328,10 @@ static double area_of(const map_answer *a, int line) {
     return area;
 }
 
-void map_histogram(tool_run *tool, const map_answer *const *answers, const char *const *names,
+void map_histogram(tool_run *tool, const map_answer *answers, const char *const *names,
                    uint32_t count) {
     tool_output *out = &tool->out;
-    const tool_scale *scale = &answers[0]->scale;
+    const tool_scale *scale = &answers->scale;
     const double range = scale->most - scale->least;
     const double size = fmax(fabs(scale->least), fabs(scale->most));
     double most = 0;
@@ -327,14 +340,14 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
     if (out->json)
         return;
     for (uint32_t i = 0; i < count; i++) {
-        const abut_map_measures *m = &answers[i]->measures;
+        const abut_map_measures *m = &answers[i].measures;
         apart =
             apart || map_rounded(m->min.distance, m) != 0 || map_rounded(m->max.distance, m) != 0;
         less = less || (m->found && m->min.distance < scale->least - 1e-5 * range);
         more =
-            more || (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);
+            more || (m->found && !answers[i].cut && m->max.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
-            most = fmax(most, area_of(answers[i], line) / m->area);
+            most = fmax(most, area_of(&answers[i], line) / m->area);
     }
     if (!(most > 0) || !apart || range < 1e-5 * size) /* all values are equal */
         return;
@@ -344,17 +357,16 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         double step = range / MAP_LINES, from = scale->least + line * step;
         out_object(out, NULL);
         if (line == 0 && less)
-            print_fact(out, answers[0]->what, "below %.*g", digits,
+            print_fact(out, answers->what, "below %.*g", digits,
                        drop_rounding_error(from + step, range));
         else if (line == MAP_LINES - 1 && more)
-            print_fact(out, answers[0]->what, "%.*g or more", digits,
+            print_fact(out, answers->what, "%.*g or more", digits,
                        drop_rounding_error(from, range));
         else
-            print_fact(out, answers[0]->what, "%.*g to %.*g", digits,
-                       drop_rounding_error(from, range), digits,
-                       drop_rounding_error(from + step, range));
+            print_fact(out, answers->what, "%.*g to %.*g", digits, drop_rounding_error(from, range),
+                       digits, drop_rounding_error(from + step, range));
         for (uint32_t i = 0; i < count; i++) {
-            double share = area_of(answers[i], line) / answers[i]->measures.area;
+            double share = area_of(&answers[i], line) / answers[i].measures.area;
             tool_text cell = {0};
             text_print(&cell, share >= 0.0005 || share == 0 ? "%5.1f%%" : "%5.1g%%", 100 * share);
             text_add(&cell, share > 0 ? " " : "");

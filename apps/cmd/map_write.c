@@ -131,11 +131,9 @@ static void add_surface(tool_text *to, const map_panel *panel, const map_fine *f
 
 /* Edges are about as long as texels. */
 static void write_surface(tool_run *tool, const map_panel *panel, const char *path) {
-    const abut_map_info *info = &panel->answer->info;
-    double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
     map_fine fine = {0};
     tool_text text = {0};
-    fine_create(panel->surface, fmax(2 * texel, 1e-300), &fine);
+    fine_create(panel->surface, 2 * map_texel(panel), &fine);
     add_surface(&text, panel, &fine);
     ensure(abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used));
     fine_free(&fine);
@@ -146,8 +144,7 @@ static void write_surface(tool_run *tool, const map_panel *panel, const char *pa
 void map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
                uint32_t count, map_show show) {
     tool_output *out = &tool->out;
-    if (out->json)
-        out_list(out, "files");
+    json_list(out, "files");
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name, *path = arguments->given[i].words;
         if (!word_in(name, "png|html|out"))
@@ -166,14 +163,9 @@ void map_write(tool_run *tool, const tool_arguments *arguments, const map_panel 
             write_samples(tool, panels, path);
         if (page && view_has_error(tool->view))
             continue;
-        if (out->json) {
-            out_object(out, NULL);
-            json_path(out, what, path);
-            out_end(out);
-        } else {
-            fact_path(out, what, path);
-        }
+        json_object(out, NULL);
+        fact_path(out, what, path);
+        json_end(out);
     }
-    if (out->json)
-        out_end(out);
+    json_end(out);
 }

@@ -9,7 +9,7 @@ static void choose_margin(tool_run *tool, const tool_arguments *arguments, const
     const tool_given *cells = option_given(arguments, "cells"),
                      *cell = option_given(arguments, "cell");
     abut_box box = abut_mesh_bounds(mesh);
-    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    double longest = box_longest(&box);
     uint32_t count = cells ? cells->counts[0] : 128;
     double out = fmax(by, 0);
     if (cell && cells)
@@ -36,12 +36,10 @@ static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh
     json_number(out, "cell", info->grid.cell);
     if (!tool->quiet && !out->json) {
         tool_text words = {0};
-        text_grouped(&words, abut_mesh_vertex_count(mesh));
-        text_add(&words, " vertices, ");
-        text_grouped(&words, abut_mesh_triangle_count(mesh));
-        print_line_of(out, path, "%s triangles, from %u x %u x %u cells of size %.4g",
-                      text_of(&words), info->grid.count[0], info->grid.count[1],
-                      info->grid.count[2], info->grid.cell);
+        text_mesh_size(&words, mesh);
+        print_line_of(out, path, "%s, from %u x %u x %u cells of size %.4g", text_of(&words),
+                      info->grid.count[0], info->grid.count[1], info->grid.count[2],
+                      info->grid.cell);
     }
     out_end(out);
 }
@@ -52,8 +50,8 @@ static int run_offset(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL, *surface = NULL;
     abut_field *field = NULL;
     abut_field_options options = abut_field_options_default();
-    abut_mesh_write_options how = abut_mesh_write_options_default();
-    tool_output_format(tool, to, option_given(arguments, "to"), &how.format);
+    abut_mesh_format format;
+    tool_output_format(tool, to, option_given(arguments, "to"), &format);
     mesh = mesh_read(tool, from);
     choose_margin(tool, arguments, mesh, by, &options);
     progress_start(tool->progress, from);
@@ -70,7 +68,7 @@ static int run_offset(tool_run *tool, const tool_arguments *arguments) {
                        "cell: use smaller cells, or a larger --by",
                        from, info.grid.cell);
     ensure(status);
-    ensure(abut_mesh_write(surface, tool_target(tool, to), &how));
+    mesh_write(tool, surface, to, format);
     print_offset(tool, to, surface, by, &info);
     abut_mesh_destroy(surface);
     abut_field_destroy(field);

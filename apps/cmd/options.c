@@ -219,11 +219,15 @@ void option_length(tool_run *tool, const tool_given *given) {
     option_range(tool, given, 0, ABUT_COORDINATE_MAX, "units of the coordinates");
 }
 
-const tool_given *option_given(const tool_arguments *arguments, const char *name) {
+const tool_given *option_any(const tool_arguments *arguments, const char *names) {
     for (size_t i = arguments->given_count; i > 0; i--)
-        if (strcmp(arguments->given[i - 1].option->name, name) == 0)
+        if (word_in(arguments->given[i - 1].option->name, names))
             return &arguments->given[i - 1];
     return NULL;
+}
+
+const tool_given *option_given(const tool_arguments *arguments, const char *name) {
+    return option_any(arguments, name);
 }
 
 double option_number(const tool_arguments *arguments, const char *name, double otherwise) {

@@ -248,6 +248,21 @@ void out_end(tool_output *out) {
 
 /* ---- JSON only ---- */
 
+void json_object(tool_output *out, const char *key) {
+    if (out->json)
+        out_object(out, key);
+}
+
+void json_list(tool_output *out, const char *key) {
+    if (out->json)
+        out_list(out, key);
+}
+
+void json_end(tool_output *out) {
+    if (out->json)
+        out_end(out);
+}
+
 void json_text(tool_output *out, const char *key, const char *value) {
     if (start_value(out, key) && value)
         text_quoted(&out->text, value);

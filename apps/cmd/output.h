@@ -181,6 +181,9 @@ void fact_point(tool_output *out, const char *key, abut_vec3 point); /* text: 6 
 
 /* JSON only: no effect in text output. Null for text without a value and for numbers that are not
  * finite. */
+void json_object(tool_output *out, const char *key);
+void json_list(tool_output *out, const char *key);
+void json_end(tool_output *out);
 void json_text(tool_output *out, const char *key, const char *value);
 void json_count(tool_output *out, const char *key, uint64_t value);
 void json_integer(tool_output *out, const char *key, int64_t value);

@@ -31,12 +31,6 @@ static void fill_intersection_row(const void *data, size_t row, double *values) 
     table_vector(values + 6, m->segment.end[1]);
 }
 
-static void list_intersections(tool_run *tool, const tool_arguments *arguments,
-                               const abut_pair_intersection_list *found) {
-    tool_table table = {meeting_columns, 9, (size_t)found->count, fill_intersection_row, found};
-    pair_table(tool, arguments, &table);
-}
-
 static void json_intersections(tool_output *out, const abut_pair_intersection_list *found) {
     out_list(out, "meetings");
     for (uint64_t i = 0; out->json && i < found->count; i++) {
@@ -78,7 +72,9 @@ static int overlap_at_pose(tool_run *tool, const tool_arguments *arguments, cons
     if (listed || picture_given(arguments))
         find_intersections(pair, &found);
     if (table)
-        list_intersections(tool, arguments, &found);
+        pair_table(tool, arguments,
+                   &(tool_table){meeting_columns, 9, (size_t)found.count, fill_intersection_row,
+                                 &found});
     if (out->json || !table || option_given(arguments, "out")) {
         pair_begin(out, arguments);
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
@@ -110,34 +106,47 @@ static void fill_pose_row(const void *data, size_t row, double *values) {
     values[2] = relations[row];
 }
 
-static int overlap_at_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                            const abut_pair_poses *poses) {
+/* Prints the table of all poses, and the number of those that touch with the result of each.
+ * Returns the exit code. */
+static int print_poses(tool_run *tool, const tool_arguments *arguments, const tool_table *table,
+                       size_t touching, const abut_reliability *reliability,
+                       void (*print_one)(tool_output *out, const void *results, size_t pose)) {
     tool_output *out = &tool->out;
-    size_t count = poses->count, touching = 0;
-    abut_pair_relation *relations = tool_array(count, sizeof *relations);
-    abut_reliability reliability;
-    ensure(abut_pair_overlap_batch(poses, &pair->options, relations, &reliability));
-    tool_print_reliability(tool, &reliability);
-    for (size_t i = 0; i < count; i++)
-        touching += relations[i] != ABUT_PAIR_APART;
-    tool_table table = {pose_columns, 3, count, fill_pose_row, relations};
-    pair_table(tool, arguments, &table);
+    tool_print_reliability(tool, reliability);
+    pair_table(tool, arguments, table);
     if (out->json || (option_given(arguments, "out") && !tool->quiet)) {
         pair_begin(out, arguments);
-        fact_count(out, "poses", count);
+        fact_count(out, "poses", table->row_count);
         fact_count(out, "overlapping", touching);
-        json_reliability(out, &reliability);
+        json_reliability(out, reliability);
         out_list(out, "answers");
-        for (size_t i = 0; out->json && i < count; i++) {
+        for (size_t i = 0; out->json && i < table->row_count; i++) {
             out_object(out, NULL);
-            json_boolean(out, "overlap", relations[i] != ABUT_PAIR_APART);
-            json_text(out, "relation", abut_pair_relation_name(relations[i]));
+            print_one(out, table->data, i);
             out_end(out);
         }
         out_end(out);
         out_end(out);
     }
-    return tool_outcome(touching > 0, &reliability);
+    return tool_outcome(touching > 0, reliability);
+}
+
+static void print_relation(tool_output *out, const void *results, size_t pose) {
+    const abut_pair_relation relation = ((const abut_pair_relation *)results)[pose];
+    json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
+    json_text(out, "relation", abut_pair_relation_name(relation));
+}
+
+static int overlap_at_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                            const abut_pair_poses *poses) {
+    size_t count = poses->count, touching = 0;
+    abut_pair_relation *relations = tool_array(count, sizeof *relations);
+    abut_reliability reliability;
+    ensure(abut_pair_overlap_batch(poses, &pair->options, relations, &reliability));
+    for (size_t i = 0; i < count; i++)
+        touching += relations[i] != ABUT_PAIR_APART;
+    tool_table table = {pose_columns, 3, count, fill_pose_row, relations};
+    return print_poses(tool, arguments, &table, touching, &reliability, print_relation);
 }
 
 /* ---- measures of the intersection ---- */
@@ -147,28 +156,33 @@ static bool is_measured(const abut_pair_measures *measures) {
     return measures->reliability.level != ABUT_RELIABILITY_UNRELIABLE;
 }
 
-static void print_measures(tool_output *out, const abut_pair_measures *measures) {
-    fact_number(out, "volume", measures->volume);
-    fact_number(out, "area", measures->area);
-    fact_number(out, "area_a", measures->area_a);
-    fact_number(out, "area_b", measures->area_b);
-    fact_number(out, "shared_area", measures->shared_area);
-    fact_number(out, "flush_area", measures->flush_area);
-    fact_point(out, "vector", measures->area_vector);
-    fact_point(out, "centroid", measures->centroid);
-    fact_point(out, "lo", measures->bounds.lo);
-    fact_point(out, "hi", measures->bounds.hi);
-}
-
-static void print_pair_measures(tool_output *out, const abut_pair_measures *measures) {
-    static const char *const keys[] = {"volume",     "area",   "area_a",   "area_b", "shared_area",
-                                       "flush_area", "vector", "centroid", "lo",     "hi"};
-    fact_text(out, "kind", abut_pair_kind_name(measures->kind));
-    if (is_measured(measures))
-        print_measures(out, measures);
-    for (size_t i = 0; !is_measured(measures) && i < sizeof keys / sizeof *keys; i++)
-        json_null(out, keys[i]);
-    json_reliability(out, &measures->reliability);
+static void print_measures(tool_output *out, const void *results, size_t pose) {
+    const abut_pair_measures *m = (const abut_pair_measures *)results + pose;
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"volume", m->volume},           {"area", m->area},
+                   {"area_a", m->area_a},           {"area_b", m->area_b},
+                   {"shared_area", m->shared_area}, {"flush_area", m->flush_area}};
+    const struct {
+        const char *key;
+        abut_vec3 value;
+    } points[] = {{"vector", m->area_vector},
+                  {"centroid", m->centroid},
+                  {"lo", m->bounds.lo},
+                  {"hi", m->bounds.hi}};
+    fact_text(out, "kind", abut_pair_kind_name(m->kind));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (is_measured(m))
+            fact_number(out, numbers[i].key, numbers[i].value);
+        else
+            json_null(out, numbers[i].key);
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        if (is_measured(m))
+            fact_point(out, points[i].key, points[i].value);
+        else
+            json_null(out, points[i].key);
+    json_reliability(out, &m->reliability);
 }
 
 static int measure_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
@@ -180,7 +194,7 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
         find_intersections(pair, &found);
     tool_print_reliability(tool, &measures.reliability);
     pair_begin(&tool->out, arguments);
-    print_pair_measures(&tool->out, &measures);
+    print_measures(&tool->out, &measures, 0);
     draw_intersections(tool, arguments, pair, &found);
     out_end(&tool->out);
     if (is_measured(&measures))
@@ -209,7 +223,6 @@ static void fill_measures_row(const void *data, size_t row, double *values) {
 
 static int measure_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                         const abut_pair_poses *poses) {
-    tool_output *out = &tool->out;
     size_t count = poses->count, found = 0;
     abut_pair_measures *list = tool_array(count, sizeof *list);
     for (size_t i = 0; i < count; i++) {
@@ -219,35 +232,18 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
         ensure(abut_pair_measure(&a, &b, NULL, &list[i]));
         found += list[i].kind != ABUT_PAIR_KIND_APART;
     }
-    /* a property of the meshes: equal for all poses */
-    tool_print_reliability(tool, &list[0].reliability);
     tool_table table = {common_columns, 8, count, fill_measures_row, list};
-    pair_table(tool, arguments, &table);
-    if (out->json || (option_given(arguments, "out") && !tool->quiet)) {
-        pair_begin(out, arguments);
-        fact_count(out, "poses", count);
-        fact_count(out, "overlapping", found);
-        out_list(out, "answers");
-        for (size_t i = 0; out->json && i < count; i++) {
-            out_object(out, NULL);
-            print_pair_measures(out, &list[i]);
-            out_end(out);
-        }
-        out_end(out);
-        out_end(out);
-    }
-    return tool_outcome(found > 0, &list[0].reliability);
+    /* reliability is a property of the meshes: equal for all poses */
+    return print_poses(tool, arguments, &table, found, &list[0].reliability, print_measures);
 }
 
 static int run_overlap(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "pairs") && option_given(arguments, "poses"))
         tool_refuse(tool, "--pairs and --poses cannot be combined");
-    if (option_given(arguments, "out") && !option_given(arguments, "pairs") &&
-        !option_given(arguments, "poses"))
+    if (option_given(arguments, "out") && !option_any(arguments, "pairs|poses"))
         tool_refuse(tool, "--out requires --pairs or --poses");
     bool measured = option_given(arguments, "volume") != NULL;
-    if (measured && (option_given(arguments, "pairs") || option_given(arguments, "surfaces") ||
-                     device_named(arguments)))
+    if (measured && (option_any(arguments, "pairs|surfaces") || device_named(arguments)))
         tool_refuse(tool, "--volume cannot be combined with --pairs, --surfaces or --device");
     if (measured)
         return pair_run(tool, arguments, measure_one, measure_many);

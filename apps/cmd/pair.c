@@ -83,14 +83,10 @@ void pair_table(tool_run *tool, const tool_arguments *arguments, const tool_tabl
 /* Whether reliability is about this mesh: unreliable are those whose neighbours face opposite ways,
  * limited those with a border. */
 static bool is_affected(abut_mesh *mesh, abut_reliability_level level) {
-    abut_topology *topology = NULL;
-    abut_mesh_report report = {.size = sizeof report, .has_boundary = false};
-    abut_status status = mesh ? abut_topology_create(mesh, &topology) : ABUT_ERROR_ARGUMENT;
-    if (!status)
-        status = abut_mesh_examine(topology, &report);
-    abut_topology_destroy(topology);
-    return !status && (level == ABUT_RELIABILITY_UNRELIABLE ? report.has_opposite_boundary
-                                                            : report.has_boundary);
+    abut_mesh_report report;
+    return mesh && !mesh_report(mesh, &report) &&
+           (level == ABUT_RELIABILITY_UNRELIABLE ? report.has_opposite_boundary
+                                                 : report.has_boundary);
 }
 
 void print_reliability_of(tool_run *tool, const abut_reliability *reliability,

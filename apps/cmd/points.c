@@ -75,20 +75,27 @@ void lines_next(tool_run *tool, tool_lines *lines, bool *more) {
                    lines->number, sizeof lines->line - 2);
 }
 
-static void read_rows(tool_run *tool, tool_lines *lines, uint32_t columns, tool_points *points) {
-    bool head = true, more;
-    for (lines_next(tool, lines, &more); more; lines_next(tool, lines, &more)) {
-        double row[6];
-        int count = row_read(lines->line, row, (int)columns);
-        if (count == 0 || (count < 0 && head)) { /* the first line may have column names */
-            head = head && count == 0;
-            continue;
-        }
-        head = false;
+int lines_row(tool_run *tool, tool_lines *lines, double *numbers, int most) {
+    for (bool more;;) {
+        lines_next(tool, lines, &more);
+        if (!more)
+            return 0;
+        const int count = row_read(lines->line, numbers, most);
+        const bool names = count < 0 && !lines->has_rows;
+        lines->has_rows = lines->has_rows || count != 0;
+        if (count && !names)
+            return count;
+    }
+}
+
+void points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points) {
+    tool_lines lines;
+    double row[6];
+    lines_open(tool, path, &lines);
+    for (int count; (count = lines_row(tool, &lines, row, (int)columns));) {
         if (count < (int)columns)
-            tool_fail_with(tool, "format error", "%s:%zu: %s; a line has %u numbers, %s",
-                           lines->path, lines->number, count < 0 ? "words" : "too few numbers",
-                           columns,
+            tool_fail_with(tool, "format error", "%s:%zu: %s; a line has %u numbers, %s", path,
+                           lines.number, count < 0 ? "words" : "too few numbers", columns,
                            columns == 3 ? "x y z" : "x y z of the origin and the direction");
         for (uint32_t i = 0; i < columns; i += 3) {
             abut_vec3 p = vec_of(row + i);
@@ -97,16 +104,10 @@ static void read_rows(tool_run *tool, tool_lines *lines, uint32_t columns, tool_
                 tool_fail_with(
                     tool, "format error",
                     "%s:%zu: (%g, %g, %g); coordinates must be finite and at most %g in magnitude",
-                    lines->path, lines->number, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+                    path, lines.number, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
             points_add(points, p);
         }
     }
-}
-
-void points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points) {
-    tool_lines lines;
-    lines_open(tool, path, &lines);
-    read_rows(tool, &lines, columns, points);
     lines_close(&lines);
     if (!points->count)
         tool_fail_with(tool, "format error", "%s: no rows of numbers", path);
@@ -125,15 +126,14 @@ void points_load(tool_run *tool, const char *path, tool_points *points) {
 
 /* ---- at random ---- */
 
-/* Uniform from 0 to 1 (splitmix64). */
-static double random_uniform(uint64_t *state) {
+double random_uniform(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-static double random_between(uint64_t *state, double lo, double hi) {
+double random_between(uint64_t *state, double lo, double hi) {
     return lo + (hi - lo) * random_uniform(state);
 }
 
@@ -173,7 +173,7 @@ void points_choose(tool_run *tool, const tool_arguments *arguments) {
     if (random == (arguments->operand_count == 2))
         tool_refuse(tool, random ? "--random cannot be combined with a file of points"
                                  : "the points are missing: name a file or use --random N");
-    if (!random && (option_given(arguments, "near") || option_given(arguments, "seed")))
+    if (!random && option_any(arguments, "near|seed"))
         tool_refuse(tool, "--near and --seed require --random");
 }
 

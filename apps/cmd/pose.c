@@ -74,33 +74,23 @@ bool pose_read(const char *words, abut_pose *pose) {
     return true;
 }
 
-static void read_poses(tool_run *tool, tool_lines *lines, tool_poses *poses) {
-    bool head = true, more;
-    for (lines_next(tool, lines, &more); more; lines_next(tool, lines, &more)) {
-        double row[7];
+void poses_load(tool_run *tool, const char *path, tool_poses *poses) {
+    tool_lines lines;
+    double row[7];
+    lines_open(tool, path, &lines);
+    for (int count; (count = lines_row(tool, &lines, row, 7));) {
         abut_pose pose;
-        int count = row_read(lines->line, row, 7);
-        bool skipped = count == 0 || (count < 0 && head); /* the first line may have column names */
-        bool finite = true;
+        bool finite = count > 0;
         for (int i = 0; i < count && i < 7; i++)
             finite = finite && isfinite(row[i]);
-        if (!skipped && (count < 0 || !finite || !pose_of(row, (size_t)count, &pose)))
+        if (!finite || !pose_of(row, (size_t)count, &pose))
             tool_fail_with(
                 tool, "format error",
                 "%s:%zu: a pose is three numbers x y z, or seven with a quaternion that is not 0",
-                lines->path, lines->number);
-        if (!skipped) {
-            tool_grow(&poses->list, poses->count, &poses->room, sizeof *poses->list);
-            poses->list[poses->count++] = pose;
-        }
-        head = head && skipped && count == 0;
+                path, lines.number);
+        tool_grow(&poses->list, poses->count, &poses->room, sizeof *poses->list);
+        poses->list[poses->count++] = pose;
     }
-}
-
-void poses_load(tool_run *tool, const char *path, tool_poses *poses) {
-    tool_lines lines;
-    lines_open(tool, path, &lines);
-    read_poses(tool, &lines, poses);
     lines_close(&lines);
     if (!poses->count)
         tool_fail_with(tool, "format error", "%s: no rows of numbers", path);

@@ -40,7 +40,7 @@ static void load_radial(tool_run *tool, const tool_arguments *arguments, radial_
     ensure(abut_character_skin(s->character, s->bones, s->skinning, s->positions));
     ensure(abut_character_mesh(s->character, s->bones, s->skinning, &s->mesh));
     const abut_box rest = abut_mesh_bounds(abut_character_rest_mesh(s->character));
-    s->extent = fmax(fmax(rest.hi.x - rest.lo.x, rest.hi.y - rest.lo.y), rest.hi.z - rest.lo.z);
+    s->extent = box_longest(&rest);
 }
 
 static void read_radial_options(tool_run *tool, const tool_arguments *arguments,
@@ -82,11 +82,10 @@ static abut_reliability reliability_of(const radial_subject *s) {
                             "surface, seen from its bone: --report prints how much that is."};
 }
 
+/* The name of a bone, which may be null. */
 static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
-    tool_text safe = {0};
     const char *name = get_character_bone(s->character, bone).name;
-    text_safe(&safe, name ? name : "");
-    fact_text(out, "bone", text_of(&safe));
+    fact_text(out, "bone", name ? name : "");
 }
 
 /* Prints a few digits in text output, all of them in JSON. */
@@ -232,15 +231,6 @@ static void measure_levels(radial_subject *s, const radial_truth *truth, radial_
     }
 }
 
-static void report_bones(tool_run *tool, const radial_subject *s, const radial_truth *truth) {
-    radial_error error = {0};
-    radial_bone_error *blames = NULL;
-    uint32_t count = 0;
-    radial_error_make(s, truth, &error);
-    radial_bone_errors_make(s, truth, &error, &blames, &count);
-    print_blames(&tool->out, s, blames, count);
-}
-
 static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
                                 radial_subject *s) {
     const tool_given *plot = option_given(arguments, "plot");
@@ -266,7 +256,12 @@ static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
     for (int i = 0; i < RADIAL_LEVELS; i++)
         print_level(out, &levels[i]);
     out_end(out);
-    report_bones(tool, s, &truth);
+    radial_error error = {0};
+    radial_bone_error *blames = NULL;
+    uint32_t count = 0;
+    radial_error_make(s, &truth, &error);
+    radial_bone_errors_make(s, &truth, &error, &blames, &count);
+    print_blames(out, s, blames, count);
     out_end(out);
     if (plot)
         radial_plot_levels(tool, levels, truth.limit, plot->words);
@@ -275,16 +270,6 @@ static void print_radial_report(tool_run *tool, const tool_arguments *arguments,
 }
 
 /* ---- the command ---- */
-
-static void write_surface(tool_run *tool, const radial_subject *s, const char *path,
-                          abut_mesh_format format) {
-    abut_mesh_write_options how = abut_mesh_write_options_default();
-    abut_mesh *mesh = NULL;
-    how.format = format;
-    ensure(abut_radial_surface(s->radial, ABUT_NONE, &mesh));
-    ensure(abut_mesh_write(mesh, tool_target(tool, path), &how));
-    abut_mesh_destroy(mesh);
-}
 
 static void draw_radial(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
     const tool_given *png = picture_given(arguments), *error = option_given(arguments, "error"),
@@ -310,13 +295,13 @@ static void check_radial_options(tool_run *tool, const tool_arguments *arguments
         if (given)
             picture_check(tool, given->words);
     }
-    if (!option_given(arguments, "report"))
-        for (int i = 0; i < 2; i++)
-            if (option_given(arguments, i ? "points" : "plot"))
-                tool_refuse(tool, "--%s requires --report", i ? "points" : "plot");
+    const tool_given *own = option_any(arguments, "points|plot");
+    if (own && !option_given(arguments, "report"))
+        tool_refuse(tool, "--%s requires --report", own->option->name);
 }
 
-static void run_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int run_radial(tool_run *tool, const tool_arguments *arguments) {
+    radial_subject subject = {0}, *s = &subject;
     const tool_given *to = option_given(arguments, "out");
     abut_mesh_format format = ABUT_MESH_FORMAT_AUTO;
     check_radial_options(tool, arguments, &format);
@@ -329,19 +314,18 @@ static void run_radial(tool_run *tool, const tool_arguments *arguments, radial_s
         print_points(tool, arguments, s);
     if (option_given(arguments, "report"))
         print_radial_report(tool, arguments, s);
-    if (to)
-        write_surface(tool, s, to->words, format);
+    if (to) {
+        abut_mesh *mesh = NULL;
+        ensure(abut_radial_surface(s->radial, ABUT_NONE, &mesh));
+        mesh_write(tool, mesh, to->words, format);
+        abut_mesh_destroy(mesh);
+    }
     draw_radial(tool, arguments, s);
     out_end(&tool->out);
-}
-
-static int run_radial_command(tool_run *tool, const tool_arguments *arguments) {
-    radial_subject s = {0};
-    run_radial(tool, arguments, &s);
-    abut_radial_destroy(s.radial);
-    abut_device_destroy(s.options.device);
-    abut_mesh_destroy(s.mesh);
-    abut_character_destroy(s.character);
+    abut_radial_destroy(s->radial);
+    abut_device_destroy(s->options.device);
+    abut_mesh_destroy(s->mesh);
+    abut_character_destroy(s->character);
     return CODE_FINE;
 }
 
@@ -385,5 +369,5 @@ const tool_command command_radial = {
                 "  abut radial ogre --unrolled fields.png --out surface.obj\n",
     .options = options,
     .operand_range = {1, 1},
-    .run = run_radial_command,
+    .run = run_radial,
 };

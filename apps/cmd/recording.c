@@ -2,13 +2,15 @@
 #include "tool.h"
 
 void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *r) {
-    const tool_given *to = option_given(arguments, "to");
+    const tool_given *picture = option_given(arguments, "picture");
     const char *path = arguments->operands[0];
     ensure(abut_frames_open(tool->context, tool_input(tool, path), &r->frames));
     r->info = get_frames_info(r->frames);
     r->aims = r->info.aims && !option_given(arguments, "frames-only");
-    r->first = option_count(arguments, "from", 1);
-    r->last = to ? to->counts[0] : r->info.frame_count - 1;
+    r->first = picture ? picture->counts[0] : option_count(arguments, "from", 1);
+    r->last = picture                         ? picture->counts[0]
+              : option_given(arguments, "to") ? option_count(arguments, "to", 0)
+                                              : r->info.frame_count - 1;
     if (r->info.frame_count < 2)
         tool_fail_with(tool, "file error", "%s: has only one frame; a step needs two", path);
     if (r->first > r->last || r->last >= r->info.frame_count)

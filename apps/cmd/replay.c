@@ -31,7 +31,7 @@ double replay_total(const replay_tally *t) {
  * for the second, which is counted. */
 static uint64_t frame_of(const replay *r, uint64_t step) {
     uint64_t after = r->every == 1 ? step : step / 2 * r->every + step % 2;
-    return r->first + 1 + after;
+    return r->recording.first + after;
 }
 
 /* A step without predecessor does additional work: it finds what is beyond ghosts. */
@@ -40,7 +40,7 @@ static bool step_counts(const replay *r, uint64_t step) {
 }
 
 static void plan_steps(replay *r) {
-    uint64_t frames = r->last - r->first;
+    uint64_t frames = r->recording.last - r->recording.first + 1;
     r->step_count = frames;
     r->counted = frames > 1 ? frames - 1 : 1;
     if (r->every > 1 && frames > 1) {
@@ -85,22 +85,12 @@ static bool same_answer(const abut_self_result *a, const abut_self_result *b) {
                         a->impact.element[1] == b->impact.element[1]));
 }
 
-/* Reads the step that ends at a frame. */
-static void read_step(replay *r, uint64_t frame) {
-    ensure(abut_frames_read(r->frames, frame - 1, r->start, NULL));
-    if (!r->aims) {
-        ensure(abut_frames_read(r->frames, frame, r->end, NULL));
-        return;
-    }
-    ensure(abut_frames_read(r->frames, frame, r->spare, r->end));
-}
-
 /* The line of the second mesh, whose vertices follow those of the first. */
 static void read_line(const replay *r, abut_self_line *line, double *seconds) {
     uint32_t first = abut_mesh_vertex_count(r->mesh);
-    uint32_t count = abut_mesh_vertex_count(abut_frames_mesh(r->frames, 1));
+    uint32_t count = abut_mesh_vertex_count(abut_frames_mesh(r->recording.frames, 1));
     double begun = seconds_now();
-    ensure(abut_self_fit_line(r->start + first, r->end + first, count, line));
+    ensure(abut_self_fit_line(r->recording.start + first, r->recording.end + first, count, line));
     *seconds = seconds_now() - begun;
 }
 
@@ -145,12 +135,12 @@ static void run_step(tool_run *tool, replay *r, uint64_t number) {
     abut_self_result first = abut_self_result_default(), result = first;
     abut_self_line line;
     double line_seconds = 0;
-    read_step(r, frame_of(r, number));
-    step.start = abut_array_host(r->start);
-    step.end = abut_array_host(r->end);
+    recording_read(&r->recording, frame_of(r, number));
+    step.start = abut_array_host(r->recording.start);
+    step.end = abut_array_host(r->recording.end);
     /* the producer of aims keeps frames free of intersections; only the first frame of a
      * sequence is tested */
-    step.start_is_free = r->aims && (r->every == 1 ? number > 0 : number % 2);
+    step.start_is_free = r->recording.aims && (r->every == 1 ? number > 0 : number % 2);
     if (r->companion) {
         read_line(r, &line, &line_seconds);
         step.line = &line;
@@ -194,31 +184,17 @@ static void choose_schemes(const tool_arguments *arguments, replay *r) {
 }
 
 static void read_replay_options(tool_run *tool, const tool_arguments *arguments, replay *r) {
-    const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
-    const tool_given *picture = option_given(arguments, "picture");
     const tool_given *line = option_given(arguments, "line");
     choose_schemes(arguments, r);
-    r->first = picture ? picture->counts[0] - 1 : from ? from->counts[0] - 1 : 0;
-    r->last = picture ? picture->counts[0] : to ? to->counts[0] : r->info.frame_count - 1;
     r->every = option_count(arguments, "every", 1);
     r->companion = line && strcmp(line->words, "companion") == 0;
     r->summary = option_given(arguments, "summary");
-    r->aims = r->info.aims && !option_given(arguments, "frames-only");
-    if (r->info.frame_count < 2)
-        tool_refuse(tool, "the recording has only one frame, and therefore no step");
-    if (r->first >= r->last || r->last >= r->info.frame_count)
-        tool_refuse(tool, "frames must be from 1 to %llu, with --from at most --to",
-                    (unsigned long long)r->info.frame_count - 1);
-    if (r->companion && r->info.mesh_count < 2)
+    if (r->companion && r->recording.info.mesh_count < 2)
         tool_refuse(tool, "--line companion: the recording has only one mesh");
     plan_steps(r);
 }
 
 static void create_searches(replay *r) {
-    size_t count = (size_t)r->info.vertex_count;
-    r->start = tool_array(count, sizeof *r->start);
-    r->end = tool_array(count, sizeof *r->end);
-    r->spare = tool_array(count, sizeof *r->spare);
     r->sets = tool_array((size_t)r->counted, sizeof *r->sets);
     abut_sweep_options of_sweep = abut_sweep_options_default();
     of_sweep.device = r->device;
@@ -257,9 +233,8 @@ static int run_replay(tool_run *tool, const tool_arguments *arguments) {
         picture_check(tool, picture ? arguments->operands[1] : png->words);
     r.device = device_open(tool, arguments);
     progress_start(tool->progress, r.path);
-    ensure(abut_frames_open(tool->context, tool_input(tool, r.path), &r.frames));
-    r.info = get_frames_info(r.frames);
-    r.mesh = abut_frames_mesh(r.frames, 0);
+    recording_open(tool, arguments, &r.recording);
+    r.mesh = abut_frames_mesh(r.recording.frames, 0);
     read_replay_options(tool, arguments, &r);
     create_searches(&r);
     tool->out.lines = !r.summary;
@@ -269,7 +244,7 @@ static int run_replay(tool_run *tool, const tool_arguments *arguments) {
         abut_self_destroy(r.tallies[k].view);
         abut_sweep_destroy(r.tallies[k].sweep);
     }
-    abut_frames_close(r.frames);
+    abut_frames_close(r.recording.frames);
     abut_device_destroy(r.device);
     return code;
 }

@@ -47,14 +47,11 @@ typedef struct replay_tally {
 
 typedef struct replay {
     const char *path;
-    abut_frames *frames;
-    abut_frames_info info;
+    tool_recording recording; /* its first mesh deforms */
     abut_mesh *mesh;
-    uint64_t first, last, every;    /* frames */
-    bool aims;                      /* steps end at the aims: positions before collision response */
-    bool companion;                 /* the view-line is that of the second mesh */
-    bool summary;                   /* JSON: no line for each step */
-    abut_vec3 *start, *end, *spare; /* of all meshes; the deforming one is first */
+    uint64_t every; /* frames */
+    bool companion; /* the view-line is that of the second mesh */
+    bool summary;   /* JSON: no line for each step */
     replay_tally tallies[SCHEMES];
     bool wanted[SCHEMES];
     abut_device *device; /* null: the CPU */

@@ -26,51 +26,47 @@ void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool cou
     for (int k = 0; k < STAGES; k++)
         json_number(out, replay_stages[k], stages[k]);
     out_end(out);
-    progress_erase(tool->progress);
-    output_flush(out);
+    tool_flush_lines(tool);
 }
 
 /* ---- text output ---- */
 
-/* Prints the speed-up over another scheme, or "" if that one was not run. */
-static void print_ratio(tool_output *out, const replay *r, const char *head, int other, int which) {
-    double theirs = replay_total(&r->tallies[other]), ours = replay_total(&r->tallies[which]);
-    if (!r->wanted[other])
-        return;
-    if (ours > 0 && which != other)
-        print_fact(out, head, "%.2f", theirs / ours);
-    else
-        print_fact(out, head, "-");
+/* Begins a row of a table for a scheme. */
+static void begin_row(tool_output *out, const char *head, int which) {
+    out_object(out, NULL);
+    print_fact(out, head, "%s", replay_rivals[which].about);
 }
 
 static void print_times(tool_output *out, const replay *r) {
-    double steps = (double)r->counted;
+    const double share = 1e3 / (double)r->counted;
     out_table(out, "milliseconds");
     for (int k = 0; k < SCHEMES; k++) {
         const replay_tally *t = &r->tallies[k];
         if (!r->wanted[k])
             continue;
-        out_object(out, NULL);
-        print_fact(out, "milliseconds", "%s", replay_rivals[k].about);
+        begin_row(out, "milliseconds", k);
         for (int s = 0; s < STAGES; s++)
             if (s != STAGE_START)
-                print_fact(out, replay_stages[s], "%.2f", 1e3 * t->stages[s] / steps);
-        print_fact(out, "total", "%.2f", 1e3 * replay_total(t) / steps);
-        print_ratio(out, r, "x sweep", RIVAL_SWEEP, k);
+                print_fact(out, replay_stages[s], "%.2f", share * t->stages[s]);
+        const double total = replay_total(t);
+        print_fact(out, "total", "%.2f", share * total);
+        if (r->wanted[RIVAL_SWEEP] && k != RIVAL_SWEEP && total > 0)
+            print_fact(out, "x sweep", "%.2f", replay_total(&r->tallies[RIVAL_SWEEP]) / total);
+        else if (r->wanted[RIVAL_SWEEP])
+            print_fact(out, "x sweep", "-");
         out_end(out);
     }
     out_end(out);
 }
 
 static void print_sets_facts(tool_output *out, const replay *r) {
-    double steps = (double)r->counted;
+    const double steps = (double)r->counted;
     out_table(out, "sets");
     for (int k = 0; k < SCHEMES; k++) {
         const replay_tally *t = &r->tallies[k];
         if (!r->wanted[k])
             continue;
-        out_object(out, NULL);
-        print_fact(out, "mean per step", "%s", replay_rivals[k].about);
+        begin_row(out, "mean per step", k);
         for (int s = 0; s < 4; s++)
             print_fact(out, abut_self_set_name((abut_self_set)s), "%.0f", t->sets[s] / steps);
         print_fact(out, "features", "%.0f", t->features / steps);
@@ -81,20 +77,17 @@ static void print_sets_facts(tool_output *out, const replay *r) {
 
 /* Prints the triangles that changed their view set, from and to each. */
 static void print_changes(tool_output *out, const replay *r) {
-    double steps = (double)r->counted;
+    static const char *const heads[8] = {"to V+", "to V-", "to V0", "to Vv",
+                                         "V+ to", "V- to", "V0 to", "Vv to"};
     out_table(out, "changes");
     for (int k = 0; k < SCHEMES; k++) {
         const replay_tally *t = &r->tallies[k];
         if (!r->wanted[k] || replay_rivals[k].scheme == ABUT_SELF_COMPLETE)
             continue;
-        out_object(out, NULL);
-        print_fact(out, "changes", "%s", replay_rivals[k].about);
-        for (int side = 0; side < 2; side++)
-            for (int s = 0; s < 4; s++) {
-                static const char *const heads[2][4] = {{"to V+", "to V-", "to V0", "to Vv"},
-                                                        {"V+ to", "V- to", "V0 to", "Vv to"}};
-                print_fact(out, heads[side][s], "%.1f", (side ? t->left : t->entered)[s] / steps);
-            }
+        begin_row(out, "changes", k);
+        for (int s = 0; s < 8; s++)
+            print_fact(out, heads[s], "%.1f",
+                       (s < 4 ? t->entered[s] : t->left[s - 4]) / (double)r->counted);
         out_end(out);
     }
     out_end(out);
@@ -106,8 +99,7 @@ static void print_regions(tool_output *out, const replay *r) {
         const replay_tally *t = &r->tallies[k];
         if (!r->wanted[k] || !t->lines)
             continue;
-        out_object(out, NULL);
-        print_fact(out, "vertices", "%s", replay_rivals[k].about);
+        begin_row(out, "vertices", k);
         for (int i = 0; i < 5; i++)
             print_fact(out, replay_regions[i], "%.1f", t->regions[i] / (double)t->lines);
         out_end(out);
@@ -192,13 +184,13 @@ static void print_summary(tool_output *out, const replay *r) {
     json_path(out, "recording", r->path);
     json_text(out, "device", r->device ? r->place.name : "cpu");
     json_text(out, "line", r->companion ? "companion" : "own");
-    json_text(out, "steps_to", r->aims ? "aims" : "frames");
+    json_text(out, "steps_to", r->recording.aims ? "aims" : "frames");
     json_count(out, "triangles", info.triangle_count);
     json_count(out, "vertices", info.vertex_count);
     json_count(out, "holes", info.hole_count);
     json_count(out, "ghosts", info.ghost_count);
-    json_count(out, "from", r->first + 1);
-    json_count(out, "to", r->last);
+    json_count(out, "from", r->recording.first);
+    json_count(out, "to", r->recording.last);
     json_count(out, "every", r->every);
     json_count(out, "steps", r->step_count);
     json_count(out, "steps_that_count", r->counted);

@@ -39,7 +39,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     abut_samples_options o = abut_samples_options_default();
     abut_box box = abut_mesh_bounds(mesh);
     const tool_given *features = option_given(arguments, "features");
-    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    double longest = box_longest(&box);
     o.cell = option_number(arguments, "cell", 0);
     if (option_given(arguments, "cells")) /* as in abut_field_create(): two cells at each end */
         o.cell = longest / (option_count(arguments, "cells", 0) - 4);

@@ -34,11 +34,6 @@ bool share_prints(const tool_run *tool) {
     return !tool->share || tool->share->rank == 0;
 }
 
-/* A process that found something has not failed. */
-static bool has_failed(int code) {
-    return code != CODE_FINE && code != CODE_FOUND;
-}
-
 /* Sends the same number of bytes of each process to all. */
 static void *gather_equal(tool_share *share, const void *own, size_t bytes) {
     uint64_t *sizes = tool_alloc(share->count * sizeof *sizes);
@@ -58,7 +53,7 @@ int share_finish(tool_run *tool, int code) {
         snprintf(own.words, sizeof own.words, "%s", text_of(tool->complaint));
     fate *all = gather_equal(share, &own, sizeof own);
     for (uint32_t i = 0; i < share->count && !share->over; i++) {
-        share->over = has_failed(all[i].code);
+        share->over = all[i].code != CODE_FINE && all[i].code != CODE_FOUND;
         if (share->over && i && !share->rank) {
             tool_text words = {0};
             text_print(&words, "process %u of %u: %s", i, share->count, all[i].words);

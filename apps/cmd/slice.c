@@ -106,13 +106,6 @@ static void read_place(tool_run *tool, const tool_arguments *arguments, slice *s
                     'x' + s->axis, lo, hi);
 }
 
-static void choose_axes(const tool_arguments *arguments, slice *s) {
-    const tool_given *axis = option_given(arguments, "axis");
-    s->axis = axis ? axis->words[0] - 'x' : 2;
-    s->across[0] = s->axis == 0 ? 1 : 0;
-    s->across[1] = s->axis == 2 ? 1 : 2;
-}
-
 /* Reads the field or the mesh of the first operand, and its extent. */
 static void load_slice(tool_run *tool, const tool_arguments *arguments, slice *s,
                        abut_field **field, abut_mesh **mesh, abut_bvh **bvh) {
@@ -154,7 +147,9 @@ static int run_slice(tool_run *tool, const tool_arguments *arguments) {
     if (path)
         picture_check(tool, path);
     option_range(tool, size, 16, SIDE_MAX, "pixels");
-    choose_axes(arguments, &s);
+    s.axis = option_words(arguments, "axis", "z")[0] - 'x';
+    s.across[0] = s.axis == 0 ? 1 : 0;
+    s.across[1] = s.axis == 2 ? 1 : 2;
     load_slice(tool, arguments, &s, &field, &mesh, &bvh);
     read_place(tool, arguments, &s);
     layout_pixels(&s, size ? size->counts[0] : DEFAULT_SIDE);

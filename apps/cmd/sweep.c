@@ -227,10 +227,8 @@ static void print_step(tool_run *tool, const sweep_run *s, uint64_t step, const 
     print_fact(out, "first", "%s", text_of(&names[0]));
     print_fact(out, "second", "%s", text_of(&names[1]));
     out_end(out);
-    if (out->json) {
-        progress_erase(tool->progress);
-        output_flush(out); /* one line for each step, flushed at once for a reader of the pipe */
-    }
+    if (out->json)
+        tool_flush_lines(tool);
 }
 
 static void start_progress(tool_run *tool, uint64_t step, uint64_t count) {

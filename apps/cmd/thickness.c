@@ -3,11 +3,8 @@
 
 /* Rays start against the normal; the library does not test which way a closed component faces. */
 static void check_inwards(abut_mesh *mesh, abut_reliability *reliability) {
-    abut_topology *topology = NULL;
-    abut_mesh_report report = abut_mesh_report_default();
-    ensure(abut_topology_create(mesh, &topology));
-    ensure(abut_mesh_examine(topology, &report));
-    abut_topology_destroy(topology);
+    abut_mesh_report report;
+    ensure(mesh_report(mesh, &report));
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
         *reliability =
             (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
@@ -15,22 +12,11 @@ static void check_inwards(abut_mesh *mesh, abut_reliability *reliability) {
                                "instead of the wall: 'abut convert --orient' flips it."};
 }
 
-/* A sheet has no opposite side: then no thickness is known. */
-static void check_found(const abut_map_measures *measures, bool limited,
-                        abut_reliability *reliability) {
-    if (!measures->found && !limited && reliability->level != ABUT_RELIABILITY_UNRELIABLE)
-        *reliability = (abut_reliability){
-            ABUT_RELIABILITY_UNRELIABLE,
-            "No sample has an opposite side, so that there is no wall to measure."};
-}
-
 static void print_thickness(tool_run *tool, const tool_arguments *arguments,
                             const tool_surface *surface, const map_answer *found,
                             abut_map_thickness kind) {
     const tool_given *below = option_given(arguments, "below");
-    const abut_map_measures *m = &found->measures;
     tool_output *out = &tool->out;
-    const map_answer *answers[1] = {found};
     const char *const names[1] = {"area"};
     map_panel panel = panel_of(surface, found, NULL, 0);
     out_object(out, NULL);
@@ -38,16 +24,12 @@ static void print_thickness(tool_run *tool, const tool_arguments *arguments,
     json_text(out, "kind", abut_map_thickness_name(kind));
     json_reliability(out, &found->info.reliability);
     map_print(tool, found, NULL);
-    if (below) {
-        json_number(out, "below", below->numbers[0]);
-        json_number(out, "below_area", m->within_area);
-        print_fact(out, "below", "%.6g: area %.6g, %.3g%%", below->numbers[0], m->within_area,
-                   m->area > 0 ? 100 * m->within_area / m->area : 0);
-    }
+    if (below)
+        map_within(out, "below", found, below->numbers[0]);
     map_write(tool, arguments, &panel, 1, MAP_SHOW_DISTANCE);
-    map_histogram(tool, answers, names, 1);
+    map_histogram(tool, found, names, 1);
     out_end(out);
-    answer_number(tool, m->found, m->min.distance, "none");
+    answer_number(tool, found->measures.found, found->measures.min.distance, "none");
 }
 
 static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
@@ -69,7 +51,11 @@ static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
     ensure(abut_map_compute_thickness(surface.map, kind, &query));
     map_measure(&surface, &measure, "near", 0, 0, &found);
     check_inwards(surface.mesh, &found.info.reliability);
-    check_found(&found.measures, most != NULL, &found.info.reliability);
+    if (!found.measures.found && !most &&
+        found.info.reliability.level != ABUT_RELIABILITY_UNRELIABLE) /* as for a sheet */
+        found.info.reliability = (abut_reliability){
+            ABUT_RELIABILITY_UNRELIABLE,
+            "No sample has an opposite side, so that there is no wall to measure."};
     tool_print_reliability(tool, &found.info.reliability);
     print_thickness(tool, arguments, &surface, &found, kind);
     surface_free(&surface);

@@ -88,6 +88,8 @@ void options_parse(struct tool_run *tool, const struct tool_command *command, in
 const tool_option *option_find(const struct tool_command *command, const char *name, size_t length);
 /* Returns the last occurrence of an option, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
+/* The same for any of the options "a|b|c". */
+const tool_given *option_any(const tool_arguments *arguments, const char *names);
 /* The number, count or words of an option, or a default if it was not given. */
 double option_number(const tool_arguments *arguments, const char *name, double otherwise);
 uint32_t option_count(const tool_arguments *arguments, const char *name, uint32_t otherwise);
@@ -197,6 +199,8 @@ void field_build(struct tool_run *tool, const tool_arguments *arguments, abut_me
 /* Reads the options only. */
 void field_options(struct tool_run *tool, const tool_arguments *arguments,
                    abut_field_options *options);
+/* Reads a whole stream; false after an error, cancellation is one. */
+bool stream_read(FILE *file, tool_text *bytes);
 /* Reads all of standard input. */
 void input_read(struct tool_run *tool, tool_text *bytes);
 /* Reads a field or a mesh, depending on the bytes. */
@@ -286,6 +290,19 @@ bool lacks_room(abut_status status);
             ensure(call);                                                              \
         }                                                                              \
     while (0)
+/* The same for a function that fills abut_patches. */
+#define FILL_PATCHES(found, call)                                                            \
+    do                                                                                       \
+        if (lacks_room(call)) {                                                              \
+            (found)->patches.capacity = (found)->patches.count;                              \
+            (found)->contacts.capacity = (found)->contacts.count;                            \
+            (found)->patches.list =                                                          \
+                tool_array((size_t)(found)->patches.count, sizeof *(found)->patches.list);   \
+            (found)->contacts.list =                                                         \
+                tool_array((size_t)(found)->contacts.count, sizeof *(found)->contacts.list); \
+            ensure(call);                                                                    \
+        }                                                                                    \
+    while (0)
 /* Errors outside the library: a kind such as "file error" or "format error", and a message. */
 _Noreturn void tool_fail_with(tool_run *tool, const char *kind, const char *format, ...)
     TOOL_PRINTF(3, 4);
@@ -297,6 +314,10 @@ _Noreturn void tool_refuse_last(tool_run *tool);
 _Noreturn void tool_end(tool_run *tool, int code);
 /* Prints an error that ends the run. */
 void tool_print_failure(tool_run *tool, const char *kind, const char *sentence, int code);
+/* Prints the lines of JSON so far, one for each step, for a reader of the pipe. */
+void tool_flush_lines(tool_run *tool);
+/* The health report of a mesh. */
+abut_status mesh_report(abut_mesh *mesh, abut_mesh_report *report);
 /* Only prints the error, for commands that continue; its JSON is written at the current
  * position. */
 int tool_report_error(tool_run *tool, abut_status status);
@@ -323,6 +344,10 @@ abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_opt
                       abut_mesh **mesh);
 /* The same for a file that must be readable. */
 abut_mesh *mesh_read(tool_run *tool, const char *path);
+/* Adds "12 vertices, 20 triangles". */
+void text_mesh_size(tool_text *to, const abut_mesh *mesh);
+/* Writes a mesh in a format. */
+void mesh_write(tool_run *tool, abut_mesh *mesh, const char *path, abut_mesh_format format);
 /* apart.c: reads a mesh in a child process with limits on memory and time. */
 abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                             abut_mesh **mesh);
@@ -407,11 +432,16 @@ typedef struct tool_points {
     size_t count, room;
 } tool_points;
 
+/* Uniform random numbers from 0 to 1, and between two numbers (splitmix64). */
+double random_uniform(uint64_t *state);
+double random_between(uint64_t *state, double lo, double hi);
+
 /* A file of lines, or standard input ("-"). */
 typedef struct tool_lines {
     FILE *file;
     const char *path;
     size_t number; /* line number, from 1 */
+    bool has_rows; /* a row, or one of names, was read */
     char line[4096];
 } tool_lines;
 /* */
@@ -420,6 +450,9 @@ void lines_open(tool_run *tool, const char *path, tool_lines *lines);
  * error, except comments. */
 void lines_next(tool_run *tool, tool_lines *lines, bool *more);
 void lines_close(tool_lines *lines);
+/* Reads the numbers of the next line that has any, as row_read(), and skips a first line of names.
+ * Returns 0 at the end. */
+int lines_row(tool_run *tool, tool_lines *lines, double *numbers, int most);
 
 /* Reads rows of numbers separated by commas, semicolons or blanks; skips empty lines, # comments
  * and a first line of names. Each group of three of the first `columns` (3 or 6) numbers is a
@@ -628,7 +661,7 @@ typedef struct tool_recording {
     uint64_t read;        /* the frame whose successor needs no reading of its start; or 0 */
     const abut_vec3 *start, *end; /* of the current step */
 } tool_recording;
-/* Opens the first operand with --from, --to and --frames-only. */
+/* Opens the first operand with --from and --to, or --picture for one step, and --frames-only. */
 void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *recording);
 /* Reads the step that ends at a frame, at least 1. */
 void recording_read(tool_recording *recording, uint64_t frame);

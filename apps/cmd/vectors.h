@@ -56,6 +56,11 @@ static inline double box_diagonal(const abut_box *box) {
     return vec_length(vec_sub(box->hi, box->lo));
 }
 
+/* The length of the longest side. */
+static inline double box_longest(const abut_box *box) {
+    return fmax(box->hi.x - box->lo.x, fmax(box->hi.y - box->lo.y, box->hi.z - box->lo.z));
+}
+
 /* One of the eight corners. */
 static inline abut_vec3 box_corner(const abut_box *box, int corner) {
     return (abut_vec3){corner & 1 ? box->lo.x : box->hi.x, corner & 2 ? box->lo.y : box->hi.y,

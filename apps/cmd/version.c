@@ -37,14 +37,6 @@ static const char *compiler(void) {
 #endif
 }
 
-static void print_platform(tool_output *out) {
-    struct utsname name;
-    tool_text words = {0};
-    if (uname(&name) == 0)
-        text_print(&words, "%s %s", name.sysname, name.machine);
-    fact_text(out, "platform", words.data ? words.data : "unknown");
-}
-
 static void print_feature(tool_output *out, const feature *f, bool there) {
     json_boolean(out, f->name, there);
     out_shade(out, there ? SHADE_GOOD : SHADE_WARN);
@@ -58,17 +50,19 @@ static int run_version(tool_run *tool, const tool_arguments *arguments) {
     out_object(out, NULL);
     print_line(out, "abut %s", abut_version());
     json_text(out, "version", abut_version());
-    if (out->json)
-        out_object(out, "features");
+    json_object(out, "features");
     print_feature(out, &threads, word_in(threads.name, list));
     print_feature(out, &png, abut_picture_has_png());
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         print_feature(out, &features[i], word_in(features[i].name, list));
     print_feature(out, &physics, HAS_ODE);
-    if (out->json)
-        out_end(out);
+    json_end(out);
     fact_text(out, "compiler", compiler());
-    print_platform(out);
+    struct utsname name;
+    tool_text words = {0};
+    if (uname(&name) == 0)
+        text_print(&words, "%s %s", name.sysname, name.machine);
+    fact_text(out, "platform", words.data ? words.data : "unknown");
     out_end(out);
     answer(tool, "%s", abut_version());
     return CODE_FINE;

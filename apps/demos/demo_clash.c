@@ -109,17 +109,10 @@ static void describe_shape(int which, abut_shape *shape) {
 
 /* ---- the assembly ---- */
 
-static double random_real(uint64_t *state) {
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
-
 /* Modules are on a grid, each with its own rotation. */
 static void module_pose(uint32_t number, uint32_t side, uint64_t *random, abut_pose *pose) {
     abut_pose turn, tilt;
-    double angle = 6.283185307179586 * random_real(random), lean = 0.2 * random_real(random);
+    double angle = 6.283185307179586 * random_uniform(random), lean = 0.2 * random_uniform(random);
     abut_vec3 axis = {cos(7 * angle), sin(7 * angle), 0},
               at = {(double)SPACING * (number % side), (double)SPACING * (double)(number / side),
                     0};
@@ -190,11 +183,8 @@ static levels compare_with_known(const tool_assembly *assembly, const tool_clash
 
 /* The volume of the bracket is that of its mesh. */
 static void complete_known(const tool_assembly *assembly, known *list, uint32_t count) {
-    abut_topology *topology = NULL;
-    abut_mesh_report report = abut_mesh_report_default();
-    ensure(abut_topology_create(assembly->bodies[17].mesh, &topology));
-    ensure(abut_mesh_examine(topology, &report));
-    abut_topology_destroy(topology);
+    abut_mesh_report report;
+    ensure(mesh_report(assembly->bodies[17].mesh, &report));
     for (uint32_t i = 0; i < count; i++)
         if (list[i].kind == CLASH_SAME)
             list[i].measure = report.volume;

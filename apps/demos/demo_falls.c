@@ -124,16 +124,7 @@ static void render_frame(showing *s, uint32_t frame) {
     abut_picture_destroy(picture);
 }
 
-/* ---- all frames ---- */
-
-static void run_frames(showing *s) {
-    for (uint32_t i = 0; i < s->frames; i++) {
-        progress_frame(s->tool, i + 1, s->frames);
-        score_frame(s);
-        ensure(falls_step(s->scene));
-        render_frame(s, i);
-    }
-}
+/* ---- output ---- */
 
 static void print_ways(showing *s) {
     static const char *const ways[] = {"images", "images, then exact", "one pair per pixel",
@@ -148,8 +139,7 @@ static void print_ways(showing *s) {
         fact_count(out, "missed", score->missed);
         fact_count(out, "false", score->false_pairs);
         json_number(out, "ms_a_frame", 1e3 * s->seconds[way] / s->frames);
-        if (!out->json)
-            print_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
+        print_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
         out_end(out);
     }
     out_end(out);
@@ -165,30 +155,23 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     json_number(out, "overlaps_a_frame", (double)s->overlaps / s->frames);
     json_number(out, "exact_ms_a_frame", 1e3 * s->checked / s->frames);
     json_number(out, "pixel", s->pixel);
-    if (f->options.kind == FALLS_STAIRS)
-        json_number(out, "missed_ball_pixels", s->scores[PLAIN].missed_ball / s->pixel);
-    if (f->options.kind == FALLS_SNOW)
+    print_fact(out, "overlaps",
+               "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
+               (double)s->overlaps / s->frames);
+    if (f->options.kind == FALLS_STAIRS) {
+        const double missed = s->scores[PLAIN].missed_ball / s->pixel;
+        json_number(out, "missed_ball_pixels", missed);
+        print_fact(out, "missed", "no overlap that contains a ball of more than %.2f pixels",
+                   missed);
+    }
+    if (f->options.kind == FALLS_SNOW) {
         json_count(out, "stuck", f->stuck_count);
-    if (!out->json) {
-        print_fact(out, "overlaps",
-                   "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
-                   (double)s->overlaps / s->frames);
-        if (f->options.kind == FALLS_STAIRS)
-            print_fact(out, "missed", "no overlap that contains a ball of more than %.2f pixels",
-                       s->scores[PLAIN].missed_ball / s->pixel);
-        if (f->options.kind == FALLS_SNOW)
-            print_fact(out, "stuck", "%zu flakes", f->stuck_count);
+        print_fact(out, "stuck", "%zu flakes", f->stuck_count);
     }
     pictures_print_paths(s->tool, arguments);
     print_ways(s);
     out_end(out);
     answer(s->tool, "%llu", (unsigned long long)s->scores[PLAIN].missed);
-}
-
-/* Returns whether exact results differ, or an overlap of two pixels was missed. */
-static bool has_wrong_result(const showing *s) {
-    const falls_score *exact = &s->scores[EXACT];
-    return exact->missed || exact->false_pairs || s->scores[PLAIN].missed_ball > 2 * s->pixel;
 }
 
 int demo_falls(tool_run *tool, const tool_arguments *arguments) {
@@ -224,7 +207,12 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         layers_refuse(tool, status, model->words, "");
     ensure(status);
     ensure(abut_mesh_transform(s.scene->meshes[0], 2, (abut_pose){0}, &s.large));
-    run_frames(&s);
+    for (uint32_t i = 0; i < s.frames; i++) {
+        progress_frame(tool, i + 1, s.frames);
+        score_frame(&s);
+        ensure(falls_step(s.scene));
+        render_frame(&s, i);
+    }
     if (png)
         film_write(tool, &s.film, png->words);
     progress_erase(tool->progress);
@@ -233,5 +221,9 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     falls_destroy(s.scene);
     abut_mesh_destroy(options.model);
     abut_device_destroy(options.device);
-    return has_wrong_result(&s) ? CODE_FOUND : CODE_FINE;
+    /* exact results differ, or an overlap of two pixels was missed */
+    return s.scores[EXACT].missed || s.scores[EXACT].false_pairs ||
+                   s.scores[PLAIN].missed_ball > 2 * s.pixel
+               ? CODE_FOUND
+               : CODE_FINE;
 }

@@ -92,15 +92,6 @@ static void map_frame(letters *l, letter_row *row) {
     }
 }
 
-/* The exact distance by triangles: 0 if the letters intersect. */
-static void check_frame(letters *l, letter_row *row) {
-    abut_collider a = abut_collider_from_bvh(l->surfaces[0].bvh, abut_pose_identity()),
-                  b = abut_collider_from_bvh(l->surfaces[1].bvh, abut_pose_identity());
-    abut_separation apart;
-    ensure(abut_pair_distance(&a, &b, NULL, NULL, &apart));
-    row->exact = apart.distance;
-}
-
 /* ---- comparison with signed distance fields ---- */
 
 static void gather_samples(letters *l, int k, size_t *count) {
@@ -242,7 +233,12 @@ static void run_letter_frames(letters *l) {
         for (int k = 0; k < LETTERS; k++)
             pose_letter(l, k, t);
         map_frame(l, row);
-        check_frame(l, row);
+        abut_collider bodies[LETTERS];
+        abut_separation apart; /* by triangles: 0 if the letters intersect */
+        for (int k = 0; k < LETTERS; k++)
+            bodies[k] = abut_collider_from_bvh(l->surfaces[k].bvh, abut_pose_identity());
+        ensure(abut_pair_distance(&bodies[0], &bodies[1], NULL, NULL, &apart));
+        row->exact = apart.distance;
         if (l->compare)
             field_frame(l, row);
         if (l->film.page)

@@ -35,12 +35,6 @@ static void make_scene(tool_run *tool, line_scene *s) {
     s->cell = get_field_info(s->field).grid.cell;
 }
 
-static void free_scene(line_scene *s) {
-    abut_field_destroy(s->field);
-    abut_bvh_destroy(s->bvh);
-    abut_mesh_destroy(s->mesh);
-}
-
 /* All segments pass through the middle of the pot: their ends move around it, up and down. */
 static abut_ray line_at(uint32_t number) {
     const double turn = 6.283185307179586 * number / LINES, rise = 0.35 * sin(3 * turn);
@@ -120,10 +114,9 @@ static void print_line_demo(tool_run *tool, const tool_arguments *arguments, con
         json_number(out, "mean_gap_cells", mean);
         json_number(out, "largest_gap_cells", gaps[k].largest);
         out_end(out);
-        if (!out->json)
-            print_fact(out, names[k],
-                       "%u of %d segments enter; error of the entry in cells: mean %.3g, max %.3g",
-                       LINES - gaps[k].missed, LINES, mean, gaps[k].largest);
+        print_fact(out, names[k],
+                   "%u of %d segments enter; error of the entry in cells: mean %.3g, max %.3g",
+                   LINES - gaps[k].missed, LINES, mean, gaps[k].largest);
     }
     pictures_print_paths(tool, arguments);
     out_end(out);
@@ -146,6 +139,8 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     if (png)
         film_write(tool, &film, png->words);
     print_line_demo(tool, arguments, &s, gaps);
-    free_scene(&s);
+    abut_field_destroy(s.field);
+    abut_bvh_destroy(s.bvh);
+    abut_mesh_destroy(s.mesh);
     return gaps[0].missed ? CODE_FOUND : CODE_FINE;
 }

@@ -114,15 +114,12 @@ static void draw_patches(tool_run *tool, abut_picture *picture, const colouring 
     const contact_pair *b = colours->b;
     for (size_t i = 0; i < b->patch_count; i++) {
         const abut_patch *patch = &b->patches[i];
-        abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *fan;
         make_fan(tool, b->list + patch->first, patch->count, &fan);
-        style.colour = contact_colour(colours, (size_t)patch->first);
-        style.colour.a = colours->by_patch ? 1 : 0.6f;
-        style.two_sided = true;
+        abut_colour colour = contact_colour(colours, (size_t)patch->first);
+        colour.a = colours->by_patch ? 1 : 0.6f;
         if (fan)
-            ensure(
-                abut_picture_add_mesh(picture, fan, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style));
+            picture_sheet(picture, fan, colour, NULL, false);
         abut_mesh_destroy(fan);
     }
 }

@@ -38,7 +38,7 @@ const tool_given *picture_options_check(tool_run *tool, const tool_arguments *ar
     const tool_given *png = picture_given(arguments);
     if (png)
         picture_check(tool, png->words);
-    else if (option_given(arguments, "view") || option_given(arguments, "up"))
+    else if (option_any(arguments, "view|up"))
         tool_refuse(tool, "--view and --up require --png or --html");
     return png;
 }
@@ -105,6 +105,16 @@ void picture_body(abut_picture *picture, abut_mesh *mesh, abut_pose pose, abut_c
     style.colour = colour;
     style.colour.a = opacity;
     ensure(abut_picture_add_mesh(picture, mesh, pose, &style));
+}
+
+void picture_sheet(abut_picture *picture, abut_mesh *mesh, abut_colour colour,
+                   const abut_colour *colours, bool smooth) {
+    abut_mesh_style style = abut_mesh_style_default();
+    style.colour = colour;
+    style.triangle_colour = colours;
+    style.smooth = smooth;
+    style.two_sided = true;
+    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
 }
 
 void picture_include(abut_picture *picture, abut_box box) {

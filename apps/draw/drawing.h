@@ -11,6 +11,8 @@ typedef struct tool_canvas {
     uint32_t width, height;
 } tool_canvas;
 
+/* The bytes of a colour. */
+void colour_bytes(uint8_t to[4], abut_colour colour);
 /* Blends a colour over a pixel by its alpha; no effect outside the canvas. */
 void canvas_blend(tool_canvas *canvas, int x, int y, abut_colour colour);
 void canvas_fill(tool_canvas *canvas, int x, int y, int width, int height, abut_colour colour);
@@ -62,6 +64,10 @@ abut_picture *picture_new(struct tool_run *tool, const abut_picture_options *opt
 /* Adds a smooth mesh. */
 void picture_body(abut_picture *picture, abut_mesh *mesh, abut_pose pose, abut_colour colour,
                   float opacity);
+/* Adds a mesh that looks the same from both sides, with a colour for each triangle unless `colours`
+ * is null. */
+void picture_sheet(abut_picture *picture, abut_mesh *mesh, abut_colour colour,
+                   const abut_colour *colours, bool smooth);
 /* Makes the camera include a box: the same one in all frames of a film. */
 void picture_include(abut_picture *picture, abut_box box);
 /* Makes a mesh of arrays. */

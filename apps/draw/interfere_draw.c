@@ -185,15 +185,12 @@ static void offset_piece(piece *t, double by) {
 
 static void add_pieces(tool_run *tool, abut_picture *picture, piece_list *pieces, double lifted,
                        abut_colour colour) {
-    abut_mesh_style style = abut_mesh_style_default();
     if (!pieces->count)
         return;
-    style.colour = colour;
-    style.two_sided = true; /* pieces have no interior: both sides have one colour */
     for (size_t i = 0; i < pieces->count; i++)
         offset_piece(&pieces->list[i], lifted);
     abut_mesh *mesh = mesh_new(tool, pieces->list->corner, 3 * pieces->count, NULL, 0);
-    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
+    picture_sheet(picture, mesh, colour, NULL, false); /* pieces have no interior */
     abut_mesh_destroy(mesh);
 }
 

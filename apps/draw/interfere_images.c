@@ -50,11 +50,7 @@ static void paint_image(tool_canvas *canvas, const float *values, size_t which, 
         if (isfinite(values[i]) && values[i] > most)
             most = values[i];
     for (size_t i = 0; i < count; i++) {
-        abut_colour c = value_colour(images[which].show, values[i], most);
-        canvas->pixels[4 * i] = (uint8_t)(255 * fmaxf(c.r, 0) + 0.5f);
-        canvas->pixels[4 * i + 1] = (uint8_t)(255 * fmaxf(c.g, 0) + 0.5f);
-        canvas->pixels[4 * i + 2] = (uint8_t)(255 * fmaxf(c.b, 0) + 0.5f);
-        canvas->pixels[4 * i + 3] = 255;
+        colour_bytes(canvas->pixels + 4 * i, value_colour(images[which].show, values[i], most));
     }
     snprintf(words, words_bytes, images[which].words, most);
 }
@@ -136,15 +132,10 @@ void clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_laye
                     .layers = clashes->layers,
                     .prefix = prefix,
                     .view = query->views ? query->views[0] : abut_raster_view_default()};
-    if (tool->out.json)
-        out_object(&tool->out, "images");
+    json_object(&tool->out, "images");
     write_images(&w, query->resolution);
-    if (tool->out.json) {
-        out_end(&tool->out);
-    } else {
-        tool_text name = {0};
-        text_safe(&name, prefix);
-        print_fact(&tool->out, "images", "%s-all.%s and one each", text_of(&name),
-                   picture_extension());
-    }
+    json_end(&tool->out);
+    tool_text name = {0};
+    text_safe(&name, prefix);
+    print_fact(&tool->out, "images", "%s-all.%s and one each", text_of(&name), picture_extension());
 }

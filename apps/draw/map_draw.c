@@ -30,10 +30,6 @@ static void middles_reserve(middles *m, size_t edges) {
     memset(m->keys, 0xff, room * sizeof *m->keys);
 }
 
-static double edge_length(const map_fine *fine, uint32_t a, uint32_t b) {
-    return vec_length(vec_sub(fine->points[a], fine->points[b]));
-}
-
 /* Returns the midpoint of an edge. */
 static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
     uint32_t lo = a < b ? a : b, hi = a < b ? b : a;
@@ -77,7 +73,7 @@ static void split_long_sides(map_fine *fine, middles *m, size_t t, double longes
     memcpy(p, fine->corners + 3 * t, 3 * sizeof *p);
     memcpy(w, fine->weights[t], 3 * sizeof *w);
     for (int k = 0; k < 3; k++) {
-        split[k] = edge_length(fine, p[k], p[(k + 1) % 3]) > longest;
+        split[k] = vec_length(vec_sub(fine->points[p[k]], fine->points[p[(k + 1) % 3]])) > longest;
         p[3 + k] = split[k] ? middle_of(fine, m, p[k], p[(k + 1) % 3]) : 0;
         for (int j = 0; j < 3; j++)
             w[3 + k][j] = 0.5 * (w[k][j] + w[(k + 1) % 3][j]);
@@ -126,6 +122,7 @@ static void copy_mesh_to_fine(const abut_mesh *mesh, map_fine *fine) {
 
 void fine_create(const tool_surface *surface, double longest, map_fine *fine) {
     middles m = {0};
+    longest = fmax(longest, 1e-300);
     memset(fine, 0, sizeof *fine);
     bool changed = true;
     copy_mesh_to_fine(surface->mesh, fine);
@@ -221,12 +218,9 @@ map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                        false};
 }
 
-/* The edge length: about a texel, but not much shorter than a pixel. */
-static double shortest(const map_panel *panel) {
+double map_texel(const map_panel *panel) {
     const abut_map_info *info = &panel->answer->info;
-    const double diagonal = mesh_diagonal(panel->surface->mesh);
-    double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
-    return fmax(fmax(1.5 * texel, diagonal / 200), 1e-300);
+    return info->sample_count ? sqrt(info->area / info->sample_count) : 0;
 }
 
 static void paint_fine(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
@@ -243,11 +237,7 @@ static void paint_fine(tool_run *tool, abut_picture *picture, const map_panel *p
             texel_colour(panel, show, &texels[(size_t)value.y * side + value.x], value.distance);
     }
     abut_mesh *mesh = mesh_new(tool, fine->points, fine->point_count, fine->corners, fine->count);
-    abut_mesh_style style = abut_mesh_style_default();
-    style.triangle_colour = colours;
-    style.two_sided = true; /* colours show distances, also on scans that face inwards */
-    style.colour = nothing;
-    ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
+    picture_sheet(picture, mesh, nothing, colours, false); /* scans may face inwards */
     abut_mesh_destroy(mesh);
 }
 
@@ -258,7 +248,9 @@ void map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, ma
     map_fine fine = {0};
     abut_map_texel *texels = NULL;
     abut_colour *colours = NULL;
-    fine_create(panel->surface, shortest(panel), &fine);
+    /* about a texel, but not much shorter than a pixel */
+    fine_create(panel->surface,
+                fmax(1.5 * map_texel(panel), mesh_diagonal(panel->surface->mesh) / 200), &fine);
     texels_of(panel, &texels);
     colours = tool_alloc((fine.count + 1) * sizeof *colours);
     view_label label = {.name = path_name(panel->surface->path), .derived = true};
@@ -386,10 +378,7 @@ static void paint_atlas(const map_panel *panel, map_show show, const abut_map_te
         abut_colour c = {1, 1, 1, 1};
         if (!isnan(texels[i].distance))
             c = texel_colour(panel, show, &texels[i], texels[i].distance);
-        const float parts[3] = {c.r, c.g, c.b};
-        for (size_t k = 0; k < 3; k++)
-            canvas->pixels[4 * i + k] = (uint8_t)lrintf(255 * parts[k]);
-        canvas->pixels[4 * i + 3] = 255;
+        colour_bytes(canvas->pixels + 4 * i, c);
     }
 }
 
@@ -400,8 +389,7 @@ void map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
     tool_canvas canvas = canvas_new(side, side, 255);
     abut_map_texel *texels = NULL;
     texels_of(panel, &texels);
-    if (tool->out.json)
-        out_object(&tool->out, "images");
+    json_object(&tool->out, "images");
     for (int k = 0; k < 3; k++) {
         tool_text path = {0};
         text_print(&path, "%s-%s.%s", prefix, names[k], ending);
@@ -409,12 +397,8 @@ void map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
         canvas_write(tool, &canvas, path.data);
         json_path(&tool->out, names[k], path.data);
     }
-    if (tool->out.json) {
-        out_end(&tool->out);
-    } else {
-        tool_text name = {0};
-        text_safe(&name, prefix);
-        print_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient", text_of(&name),
-                   ending);
-    }
+    json_end(&tool->out);
+    tool_text name = {0};
+    text_safe(&name, prefix);
+    print_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient", text_of(&name), ending);
 }

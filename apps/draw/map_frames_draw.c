@@ -34,17 +34,12 @@ static void add_frame(tool_run *tool, map_frames_run *r, uint64_t frame, const a
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = picture_new(tool, &camera);
     for (uint32_t i = 0; i < r->body_count; i++) {
-        abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *mesh = NULL;
-        style.smooth = true;
-        style.two_sided = true;
-        style.colour = i ? abut_picture_colour(i - 1) : plain;
-        style.colour.a = i ? 0.3f : 1;
-        style.triangle_colour = i ? NULL : colours;
+        abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
+        colour.a = i ? 0.3f : 1;
         if (map_body_moves(r, i))
             map_read_body(tool, r, i, frame, &mesh);
-        ensure(abut_picture_add_mesh(picture, mesh ? mesh : r->surfaces[i].mesh, (abut_pose){0},
-                                     &style));
+        picture_sheet(picture, mesh ? mesh : r->surfaces[i].mesh, colour, i ? NULL : colours, true);
         abut_mesh_destroy(mesh);
     }
     view_picture(tool->view, picture, legend);

@@ -24,11 +24,9 @@ static void values_of(const map_panel *panel, const map_fine *fine, double *valu
 }
 
 static void add_panel(tool_run *tool, const map_panel *panel) {
-    const abut_map_info *info = &panel->answer->info;
-    double diagonal = mesh_diagonal(panel->surface->mesh);
-    double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
     map_fine fine = {0};
-    fine_create(panel->surface, fmax(fmax(1.5 * texel, diagonal / 150), 1e-300), &fine);
+    fine_create(panel->surface,
+                fmax(1.5 * map_texel(panel), mesh_diagonal(panel->surface->mesh) / 150), &fine);
     double *values = tool_array(fine.point_count + 1, sizeof *values);
     values_of(panel, &fine, values);
     abut_mesh *mesh = mesh_new(tool, fine.points, fine.point_count, fine.corners, fine.count);
@@ -79,18 +77,14 @@ void map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *
 void map_paint_plain(abut_picture *picture, const map_panel *panel) {
     static const double middle[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
     const uint32_t count = abut_mesh_triangle_count(panel->surface->mesh);
-    abut_mesh_style style = abut_mesh_style_default();
+    const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
     abut_colour *colours = tool_array((count + (size_t)1), sizeof *colours);
-    style.colour = (abut_colour){0.80f, 0.81f, 0.83f, 1};
     for (uint32_t t = 0; t < count; t++) {
         abut_map_value at;
         ensure(abut_map_evaluate(panel->surface->map, t, middle, &at));
         colours[t] =
-            isfinite(at.distance) ? scale_colour(&panel->answer->scale, at.distance) : style.colour;
+            isfinite(at.distance) ? scale_colour(&panel->answer->scale, at.distance) : nothing;
     }
-    style.triangle_colour = colours;
-    style.smooth = true;
-    style.two_sided = true;
-    ensure(abut_picture_add_mesh(picture, panel->surface->mesh, (abut_pose){0}, &style));
+    picture_sheet(picture, panel->surface->mesh, nothing, colours, true);
     tool_free(colours);
 }

@@ -20,14 +20,6 @@ static const char *name_of(const radial_subject *s, uint32_t bone) {
 
 enum { PANEL_WIDTH = 520, PANEL_HEIGHT = 720, BELOW = 110 /* for the legend */ };
 
-/* The same camera from the opposite side. */
-static abut_picture_options opposite_camera(const abut_picture_options *camera) {
-    abut_picture_options other = *camera;
-    const abut_vec3 e = camera->eye_direction, u = camera->up;
-    other.eye_direction = vec_sub(vec_along((abut_vec3){0}, 2 * vec_dot(e, u), u), e);
-    return other;
-}
-
 /* Adds the objects of a picture. */
 typedef void painter(abut_picture *picture, const void *data);
 
@@ -35,7 +27,10 @@ static void draw_panels(tool_run *tool, const abut_picture_options *camera, pain
                         const void *data, tool_canvas *sheet) {
     tool_canvas panel = canvas_new(PANEL_WIDTH, PANEL_HEIGHT, 255);
     for (uint32_t k = 0; k < 2; k++) {
-        abut_picture_options options = k ? opposite_camera(camera) : *camera;
+        abut_picture_options options = *camera;
+        const abut_vec3 e = camera->eye_direction, u = camera->up;
+        if (k) /* from the opposite side */
+            options.eye_direction = vec_sub(vec_along((abut_vec3){0}, 2 * vec_dot(e, u), u), e);
         options.width = PANEL_WIDTH;
         options.height = PANEL_HEIGHT;
         abut_picture *picture = picture_new(tool, &options);
@@ -66,14 +61,11 @@ static const abut_colour glass_colour = {0.35f, 0.4f, 0.5f, 0.35f};
 static void paint_surface(abut_picture *picture, const void *data) {
     const radial_subject *s = data;
     for (uint32_t i = 0; i < s->info.field_count; i++) {
-        abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *mesh = NULL;
         if (!has_cells(get_radial_field(s->radial, i)))
             continue;
-        style.colour = abut_picture_colour(i);
-        style.two_sided = true;
         ensure(abut_radial_surface(s->radial, i, &mesh));
-        ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
+        picture_sheet(picture, mesh, abut_picture_colour(i), NULL, false);
         abut_mesh_destroy(mesh);
     }
     picture_body(picture, s->mesh, (abut_pose){0}, glass_colour, glass_colour.a);
@@ -120,11 +112,7 @@ typedef struct error_paint {
 
 static void paint_error(abut_picture *picture, const void *data) {
     const error_paint *e = data;
-    abut_mesh_style style = abut_mesh_style_default();
-    style.triangle_colour = e->colours;
-    style.two_sided = true;
-    style.colour = nothing;
-    ensure(abut_picture_add_mesh(picture, e->s->mesh, (abut_pose){0}, &style));
+    picture_sheet(picture, e->s->mesh, nothing, e->colours, false);
     if (e->marked)
         ensure(abut_picture_add_point(picture, e->worst, 10, (abut_colour){0.1f, 0.5f, 0.1f, 1}));
 }

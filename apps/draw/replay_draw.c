@@ -23,8 +23,8 @@ void replay_plot(tool_run *tool, const replay *r, const char *path) {
         for (size_t i = 0; i < count; i++)
             values[(size_t)set * count + i] = r->sets[i][set];
     }
-    snprintf(first, sizeof first, "frame %llu", (unsigned long long)r->first + 1);
-    snprintf(last, sizeof last, "%llu", (unsigned long long)r->last);
+    snprintf(first, sizeof first, "frame %llu", (unsigned long long)r->recording.first);
+    snprintf(last, sizeof last, "%llu", (unsigned long long)r->recording.last);
     const tool_plot plots[2] = {
         {"triangles in the positive view set", &curves[0], 1, {first, last}},
         {"triangles in the other view sets", &curves[1], 3, {first, last}}};
@@ -52,12 +52,12 @@ void replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
     tool_legend legend = {0};
     style.colour = set_colours[0];
     style.smooth = true;
-    abut_mesh *mesh = mesh_new(tool, r->end, abut_mesh_vertex_count(r->mesh),
+    abut_mesh *mesh = mesh_new(tool, r->recording.end, abut_mesh_vertex_count(r->mesh),
                                abut_mesh_indices(r->mesh), abut_mesh_triangle_count(r->mesh));
     abut_picture *picture = picture_new(tool, &camera);
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     legend_add(&legend, set_colours[0], "triangles by view set");
-    view_rate(tool->view, r->info.seconds * (double)r->every);
+    view_rate(tool->view, r->recording.info.seconds * (double)r->every);
     view_picture(tool->view, picture, &legend);
     for (int set = 0; set < 4; set++)
         view_note(tool->view, set_colours[set], abut_self_set_name((abut_self_set)set));
@@ -75,7 +75,7 @@ void replay_picture(tool_run *tool, const tool_arguments *arguments, const repla
     tool_legend legend = {0};
     camera_read(tool, arguments, &camera);
     style.edges = true;
-    ensure(abut_frames_mesh_at(r->frames, r->last, 0, &mesh));
+    ensure(abut_frames_mesh_at(r->recording.frames, r->recording.last, 0, &mesh));
     abut_picture *picture = picture_new(tool, &camera);
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
     for (int set = 0; set < 4; set++)

@@ -21,14 +21,10 @@ enum { PATH_ROOM = 4096 };
 static bool read_whole_file(const char *path, tool_text *to) {
     struct stat status;
     FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
-    char bytes[65536];
-    size_t got;
     if (!file)
         return false;
     text_clear(to);
-    while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
-        text_bytes(to, bytes, got);
-    bool fine = !ferror(file) && to->used;
+    bool fine = stream_read(file, to) && to->used;
     fclose(file);
     return fine;
 }
@@ -116,10 +112,9 @@ void view_open_path(tool_run *tool, const char *path) {
 /* File names without folders, unless there are many. */
 void view_name_after(tool_view *view, const tool_arguments *arguments) {
     for (size_t i = 0; i < arguments->operand_count && i < 4; i++) {
-        const char *path = arguments->operands[i], *slash = strrchr(path, '/');
         text_add(&view->title, i == 3 ? ", …" : i ? ", " : "");
         if (i < 3)
-            text_safe(&view->title, slash && slash[1] ? slash + 1 : path);
+            text_safe(&view->title, path_name(arguments->operands[i]));
     }
 }
 

@@ -156,7 +156,7 @@ static void add_colours(tool_view *view, view_track *t, const abut_colour *colou
         return;
     uint8_t *to = record_at(t, TRACK_COLOURS, frame);
     for (size_t i = 0; 4 * i < bytes; i++)
-        view_colour(to + 4 * i, colours[i]);
+        colour_bytes(to + 4 * i, colours[i]);
     t->coloured = t->coloured || (frame && memcmp(to, to - bytes, bytes) != 0);
     view->film.bytes += bytes;
 }
@@ -172,7 +172,7 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
         t->label = label;
     }
     t->used = true;
-    view_colour(record_at(t, TRACK_TINTS, frame), item->colour);
+    colour_bytes(record_at(t, TRACK_TINTS, frame), item->colour);
     t->tinted = t->tinted || !same_colour(item->colour, t->style.colour);
     view_pose(view, t->mesh, item->pose, record_at(t, TRACK_POSES, frame));
     add_vertices(view, t, item->mesh, frame);
@@ -240,7 +240,7 @@ static void add_mark(tool_view *view, const abut_picture_item *item, const tool_
     view_point(view, item->from, m->places + each * m->count);
     if (!m->points)
         view_point(view, item->to, m->places + each * m->count + 3);
-    view_colour(m->colours + 4 * m->count, item->colour);
+    colour_bytes(m->colours + 4 * m->count, item->colour);
     m->count++;
     view->film.bytes += 4 * each + 4;
 }
@@ -382,7 +382,7 @@ static void write_body(tool_view *view, const view_track *t, uint32_t mesh, bool
     for (uint32_t k = 1; k < frames; k++)
         if (memcmp(poses, poses + 28 * (size_t)k, 28) != 0)
             kept = frames;
-    view_colour(c, t->style.colour);
+    colour_bytes(c, t->style.colour);
     text_print(&view->layers, "%s{\"mesh\":%u,\"poses\":%u,\"colour\":[%u,%u,%u,%u]",
                first ? "" : ",", mesh, view_array(view, "f32", poses, 7 * (size_t)kept, 4), c[0],
                c[1], c[2], c[3]);
@@ -410,8 +410,8 @@ typedef struct track_key {
 static int compare_layers(const view_track *a, const view_track *b, bool by_name) {
     uint8_t c[4] = {0}, d[4] = {0};
     if (!a->name[0] && !by_name) {
-        view_colour(c, a->style.colour);
-        view_colour(d, b->style.colour);
+        colour_bytes(c, a->style.colour);
+        colour_bytes(d, b->style.colour);
     }
     c[3] = a->style.colour.a < 1;
     d[3] = b->style.colour.a < 1;

@@ -14,14 +14,6 @@ static void add_mesh(const viewing *v, abut_picture *picture, abut_mesh *mesh, a
     ensure(abut_picture_add_mesh(picture, mesh, pose, &style));
 }
 
-static void add_scene(const viewing *v, abut_picture *picture, const view_result *r) {
-    abut_scene_arrays all = get_scene_arrays(r->scene);
-    for (uint32_t i = 0; i < all.body_count; i++) {
-        const abut_scene_body body = get_scene_body(r->scene, i);
-        add_mesh(v, picture, body.mesh, body.collider.pose, abut_picture_colour(i), false);
-    }
-}
-
 /* Recordings that are shorter than others stay at their last frame. */
 static void add_recorded(const viewing *v, abut_picture *picture, const view_result *r,
                          uint64_t frame) {
@@ -55,9 +47,11 @@ static void add_frame(tool_run *tool, const viewing *v, uint64_t frame, abut_pic
         const view_result *r = &v->results[i];
         if (r->mesh)
             add_mesh(v, *picture, r->mesh, (abut_pose){0}, r->colour, false);
-        else if (r->scene)
-            add_scene(v, *picture, r);
-        else if (r->frames)
+        for (uint32_t k = 0; r->scene && k < get_scene_arrays(r->scene).body_count; k++) {
+            const abut_scene_body body = get_scene_body(r->scene, k);
+            add_mesh(v, *picture, body.mesh, body.collider.pose, abut_picture_colour(k), false);
+        }
+        if (r->frames)
             add_recorded(v, *picture, r, frame);
         else if (r->character)
             add_character(v, *picture, r, frame);
@@ -103,7 +97,7 @@ void results_page(tool_run *tool, viewing *v) {
         const view_result *r = &v->results[i];
         if (r->mesh) {
             abut_box b = abut_mesh_bounds(r->mesh);
-            size = fmax(size, fmax(b.hi.x - b.lo.x, fmax(b.hi.y - b.lo.y, b.hi.z - b.lo.z)));
+            size = fmax(size, box_longest(&b));
         }
         if (!r->field)
             continue;

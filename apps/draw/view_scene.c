@@ -9,16 +9,12 @@
 
 enum { SCALE_STOPS = 32, FIELD_CELLS_MAX = 192 };
 
-static double max_of_three(double a, double b, double c) {
-    return fmax(a, fmax(b, c));
-}
-
 /* ---- the frame of reference ---- */
 
 void view_place(tool_view *view, abut_box box) {
     if (!view || view->placed || !(box.lo.x <= box.hi.x))
         return;
-    double size = max_of_three(box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z);
+    double size = box_longest(&box);
     int exponent = 0;
     view->centre = (abut_vec3){box.lo.x / 2 + box.hi.x / 2, box.lo.y / 2 + box.hi.y / 2,
                                box.lo.z / 2 + box.hi.z / 2};
@@ -81,7 +77,7 @@ void view_note(tool_view *view, abut_colour colour, const char *words) {
     tool_text note = {0};
     if (!view)
         return;
-    view_colour(c, colour);
+    colour_bytes(c, colour);
     text_print(&note, "[%u,%u,%u,", c[0], c[1], c[2]);
     text_shown(&note, words);
     text_add(&note, "]");
@@ -139,13 +135,12 @@ uint32_t view_mesh(tool_view *view, const abut_mesh *mesh) {
     }
     uint32_t places = view_array(view, "f32", positions, 3 * vertices, 4);
     uint32_t corners = view_array(view, "u32", abut_mesh_indices(mesh), 3 * triangles, 4);
-    text_print(&view->meshes, "%s{\"positions\":%u,\"indices\":%u", view->mesh_count ? "," : "",
+    text_print(&view->meshes, "%s{\"positions\":%u,\"indices\":%u}", view->mesh_count ? "," : "",
                places, corners);
-    text_add(&view->meshes, "}");
     return view->mesh_count++;
 }
 
-void view_colour(uint8_t to[4], abut_colour colour) {
+void colour_bytes(uint8_t to[4], abut_colour colour) {
     const float c[4] = {colour.r, colour.g, colour.b, colour.a};
     for (int k = 0; k < 4; k++)
         to[k] = (uint8_t)lrintf(255 * fminf(1, fmaxf(0, c[k])));
@@ -161,7 +156,7 @@ void view_layer(tool_view *view, const char *kind, const char *name) {
 static void add_stop(tool_view *view, const tool_scale *scale, double value, double shown,
                      bool first) {
     uint8_t c[4];
-    view_colour(c, scale_colour(scale, shown));
+    colour_bytes(c, scale_colour(scale, shown));
     text_add(&view->scales, first ? "[" : ",[");
     text_number(&view->scales, value);
     text_print(&view->scales, ",%u,%u,%u]", c[0], c[1], c[2]);
@@ -279,7 +274,7 @@ void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const
     for (size_t i = 0; i < count; i++) {
         view_point(view, from[i], places + 6 * i);
         view_point(view, to[i], places + 6 * i + 3);
-        view_colour(paint + 4 * i, colours ? colours[i] : (abut_colour){0.11f, 0.13f, 0.18f, 1});
+        colour_bytes(paint + 4 * i, colours ? colours[i] : (abut_colour){0.11f, 0.13f, 0.18f, 1});
     }
     uint32_t array = view_array(view, "f32", places, 6 * count, 4),
              colour = view_array(view, "u8", paint, 4 * count, 1);

@@ -100,7 +100,6 @@ uint32_t view_mesh(tool_view *view, const abut_mesh *mesh);
 /* Converts a point, and a pose of an added mesh, to units of the page. */
 void view_point(const tool_view *view, abut_vec3 p, float to[3]);
 void view_pose(const tool_view *view, const abut_mesh *mesh, abut_pose pose, float to[7]);
-void view_colour(uint8_t to[4], abut_colour colour);
 /* Begins a layer of a kind and name; it ends with text_add(&view->layers, "}"). */
 void view_layer(tool_view *view, const char *kind, const char *name);
 /* Grows an array of the film. */

@@ -129,21 +129,16 @@ static void read_rows(tool_run *tool, const char *path, rows *r) {
     lines_close(&lines);
 }
 
-static double largest_side(const rows *r) {
-    double size = 0;
-    for (size_t k = 0; k < 3; k++) {
-        double low = HUGE_VAL, high = -HUGE_VAL;
-        for (size_t i = 0; i < r->count; i++) {
-            low = fmin(low, r->numbers[COLUMNS_MAX * i + r->place[k]]);
-            high = fmax(high, r->numbers[COLUMNS_MAX * i + r->place[k]]);
-        }
-        size = fmax(size, high - low);
-    }
-    return size;
+static abut_vec3 point_of(const rows *r, size_t row) {
+    const double *n = r->numbers + COLUMNS_MAX * row;
+    return (abut_vec3){n[r->place[0]], n[r->place[1]], n[r->place[2]]};
 }
 
-static bool is_place(const rows *r, size_t column) {
-    return column == r->place[0] || column == r->place[1] || column == r->place[2];
+static double largest_side(const rows *r) {
+    abut_box box = empty_box;
+    for (size_t i = 0; i < r->count; i++)
+        box_add(&box, point_of(r, i));
+    return box_longest(&box);
 }
 
 /* Rows with a normal are arrows, others points. */
@@ -158,7 +153,7 @@ static void add_rows(tool_view *view, const char *name, const rows *r, double si
     size_t facts = 0;
     for (size_t i = 0; i < r->count; i++) {
         const double *n = r->numbers + COLUMNS_MAX * i;
-        abut_vec3 p = {n[r->place[0]], n[r->place[1]], n[r->place[2]]};
+        abut_vec3 p = point_of(r, i);
         ends[i] = ends[r->count + i] = p;
         if (normals && isfinite(n[normal[0]] + n[normal[1]] + n[normal[2]]))
             ends[r->count + i] =
@@ -167,7 +162,7 @@ static void add_rows(tool_view *view, const char *name, const rows *r, double si
     }
     for (size_t k = 0; k < r->columns; k++) {
         double *to = values + facts * r->count;
-        if (is_place(r, k) || r->words[k])
+        if (k == r->place[0] || k == r->place[1] || k == r->place[2] || r->words[k])
             continue;
         for (size_t i = 0; i < r->count; i++)
             to[i] = r->numbers[COLUMNS_MAX * i + k];
@@ -176,22 +171,17 @@ static void add_rows(tool_view *view, const char *name, const rows *r, double si
     view_arrows(view, name, ends, ends + r->count, colours, r->count, columns, facts);
 }
 
-/* A table without rows is a valid result: nothing was found. The page and the command report it,
- * since it may be the wrong file. */
-static void note_no_rows(tool_run *tool, const char *name) {
-    static const abut_colour grey = {0.6f, 0.6f, 0.6f, 1};
-    tool_text words = {0};
-    text_safe(&words, name);
-    text_add(&words, ": no rows");
-    view_note(tool->view, grey, words.data);
-    tool_log(tool, ABUT_LOG_WARNING, words.data);
-}
-
 void view_table(tool_run *tool, const char *path, const char *name, double size) {
     rows r = {0};
     read_rows(tool, path, &r);
-    if (r.count)
+    if (r.count) {
         add_rows(tool->view, name, &r, size > 0 ? size : largest_side(&r));
-    else
-        note_no_rows(tool, name);
+        return;
+    }
+    /* A valid result: nothing was found. But it may be the wrong file. */
+    tool_text words = {0};
+    text_safe(&words, name);
+    text_add(&words, ": no rows");
+    view_note(tool->view, (abut_colour){0.6f, 0.6f, 0.6f, 1}, words.data);
+    tool_log(tool, ABUT_LOG_WARNING, words.data);
 }

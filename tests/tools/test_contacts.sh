@@ -121,7 +121,7 @@ try 3 "$tool" contacts cube.obj cube.obj --pose 0,0,3 --to 0,0,0 --margin 0.5 --
 is "abs(it['time'] - 0.5) < 1e-3 and it['time'] <= 0.5" True
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.9 --png after.ppm --after
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.9 --png before.ppm
-if cmp -s after.ppm before.ppm; then wrong "before and after look the same"; fi
+demand "before and after look the same" "$(cmp after.ppm before.ppm 2>\&1)" != ""
 refuses "--after requires --png" contacts cube.obj cube.obj --after
 refuses "cannot be combined with --method field" contacts cube.obj cube.obj --cells 32 --patches
 
@@ -137,7 +137,7 @@ try 3 "$tool" contacts $peg --colour patch --png walls.ppm
 try 3 "$tool" contacts $peg --colour depth --png depths.ppm
 try 3 "$tool" contacts $peg --png same.ppm
 demand "depth is not the default" "$(cmp depths.ppm same.ppm 2>&1)" = ""
-if cmp -s walls.ppm depths.ppm; then wrong "colours by patch and by depth look the same"; fi
+demand "colours by patch and by depth look the same" "$(cmp walls.ppm depths.ppm 2>\&1)" != ""
 refuses "--colour requires --png or --html" contacts $peg --colour patch
 refuses "--colour must be depth or patch, not 'size'" contacts $peg --colour size --png walls.ppm
 refuses "cannot be combined with --method field" contacts $peg --cells 32 --colour patch --png walls.ppm

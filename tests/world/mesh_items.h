@@ -69,12 +69,6 @@ static inline abut_world *make_world(double margin, abut_context *context) {
     return world;
 }
 
-static inline uint32_t add(abut_world *world, const abut_world_item *item) {
-    uint32_t id;
-    assert_ok(abut_world_add(world, item, &id));
-    return id;
-}
-
 static inline abut_world_item_info choice_of(const abut_world *world, uint32_t id) {
     abut_world_item_info choice = abut_world_item_info_default();
     assert_ok(abut_world_get_item_info(world, id, &choice));

@@ -94,6 +94,12 @@ static inline abut_world_item mesh_item(const thing *t, abut_pose where) {
     return item;
 }
 
+static inline uint32_t add(abut_world *world, const abut_world_item *item) {
+    uint32_t id;
+    assert_ok(abut_world_add(world, item, &id));
+    return id;
+}
+
 /* Mostly bodies; some without a field or without samples, some static. */
 static inline abut_world_item random_item(test_random *random, double reach) {
     abut_world_item item =

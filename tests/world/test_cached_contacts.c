@@ -48,14 +48,13 @@ static void make_row(steps *s, uint32_t count, abut_pose *poses, abut_bvh **tree
     assert_ok(abut_world_create(serial, NULL, &s->world));
     const double step_x = 0.9 * abut_mesh_bounds(mesh).hi.x;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t id;
         abut_world_item item = abut_world_item_default();
         poses[i] = (abut_pose){{i % 2 ? 0.7071 : 0, 0, 0, i % 2 ? 0.7071 : 1}, {0, 0, 0}};
         poses[i].translation = (abut_vec3){step_x * i, 0.013 * i, 0.007 * i};
         assert_ok(abut_bvh_create(mesh, NULL, &trees[i]));
         item.collider.pose = poses[i];
         item.collider.shape.body.bvh = trees[i];
-        assert_ok(abut_world_add(s->world, &item, &id));
+        add(s->world, &item);
     }
     abut_mesh_destroy(mesh);
 }
@@ -174,13 +173,12 @@ TEST(one_of_a_thousand_moves) {
     abut_mesh_destroy(mesh);
     assert_ok(abut_world_create(serial, NULL, &s.world));
     for (uint32_t i = 0; i < COUNT; i++) {
-        uint32_t id;
         abut_world_item item = abut_world_item_default();
         poses[i] = (abut_pose){{0, 0, 0, 1}, {0, 1.5 * (i / SIDE % SIDE), 1.5 * (i / SIDE / SIDE)}};
         poses[i].translation.x = 0.995 * (i % SIDE);
         item.collider.pose = poses[i];
         item.collider.shape.body.bvh = tree;
-        assert_ok(abut_world_add(s.world, &item, &id));
+        add(s.world, &item);
     }
     step(&s);
     assert_true(s.pair_count == 900 && s.count == 3600);
@@ -302,11 +300,10 @@ TEST(memory_is_bounded) {
     uint64_t bytes = 0;
     assert_ok(abut_world_create(context, NULL, &world));
     for (uint32_t i = 0; i < 24; i++) {
-        uint32_t id;
         abut_world_item item = varied_item(&random, 1.5);
         for (int k = 0; k < 2; k++)
             poses[k][i] = random_pose(&random, 1.5);
-        assert_ok(abut_world_add(world, &item, &id));
+        add(world, &item);
     }
     for (uint32_t round = 0; round < 40; round++) {
         abut_contacts found = {.size = sizeof found, .list = list, .capacity = ROOM};

@@ -449,8 +449,7 @@ TEST(reduced_on_any_number_of_threads) {
         assert_ok(abut_world_create(k == 2 ? serial : NULL, &options, &worlds[k]));
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = i == SELF ? character_item() : other_item(&random, i);
-            uint32_t id;
-            assert_ok(abut_world_add(worlds[k], &item, &id));
+            add(worlds[k], &item);
         }
         assert_ok(abut_world_contacts(worlds[k], &found[k]));
         if (!k)
@@ -539,14 +538,13 @@ TEST(inside_a_closed_part_beside_a_sheet) {
         abut_world *world = NULL;
         abut_contacts found = {.size = sizeof found, .list = list, .capacity = ROOM};
         abut_world_item items[2] = {character_item()};
-        uint32_t id;
         items[1] = abut_world_item_default();
         abut_mesh *mesh =
             test_mesh(serial, positions, 11, (const uint32_t(*)[3])indices + first, 13 - first);
         items[1].collider = abut_collider_from_mesh(mesh, abut_pose_identity());
         assert_ok(abut_world_create(serial, NULL, &world));
         for (int i = 0; i < 2; i++)
-            assert_ok(abut_world_add(world, &items[i], &id));
+            add(world, &items[i]);
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(first == 0, found.count > 0);
         abut_world_destroy(world);

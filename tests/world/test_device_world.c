@@ -420,7 +420,6 @@ TEST(pairs_are_those_of_the_host) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_world *world;
     size_t met = 0;
-    uint32_t id;
     thing floor_thing;
     shape.extent = (abut_vec3){30, 30, 1};
     make_thing(&floor_thing, &shape, NULL, 0);
@@ -434,7 +433,7 @@ TEST(pairs_are_those_of_the_host) {
             item = body_item(&floor_thing, (abut_pose){{0, 0, 0, 1}, {0, 0, -5}});
         if (i % 100 == 7)
             item.collider.pose.translation.x = 1e6 * i;
-        assert_ok(abut_world_add(world, &item, &id));
+        add(world, &item);
     }
     for (uint32_t round = 0; round < test_rounds(48); round++) {
         for (uint32_t i = 0; i < 20 && round % 4 == 1; i++)
@@ -456,7 +455,7 @@ TEST(pairs_are_those_of_the_host) {
     assert_ok(abut_world_create(serial, &options, &small));
     for (uint32_t i = 0; i < 5; i++) {
         abut_world_item item = body_item(&things[0], (abut_pose){{0, 0, 0, 1}, {0.01 * i, 0, 0}});
-        assert_ok(abut_world_add(small, &item, &id));
+        add(small, &item);
     }
     assert_fails(ABUT_ERROR_LIMIT, "pair_limit", abut_world_get_device_contacts(small, &records));
     abut_world_destroy(small);

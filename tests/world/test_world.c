@@ -98,9 +98,8 @@ TEST_THREADS(same_on_any_number_of_threads) {
         assert_ok(abut_world_create(context, &options, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = varied_item(&random, 3.3);
-            uint32_t id;
             poses[i] = random_pose(&random, 3.3);
-            assert_ok(abut_world_add(world, &item, &id));
+            add(world, &item);
         }
         lists[n] = calloc(ROOM, sizeof *lists[n]);
         assert_non_null(lists[n]);
@@ -153,6 +152,37 @@ static bool do_boxes_overlap(const void *data, uint32_t a, uint32_t b) {
 }
 
 /* Nothing but the boxes, many of them and of many sizes, against all pairs of boxes. */
+/* Searches of the items that have moved give the pairs of a search of all items with new trees. */
+static void check_partial_searches(abut_world *world, uint32_t count, test_random *random) {
+    abut_world_item plane = abut_world_item_default();
+    uint32_t id;
+    plane.collider = abut_collider_from_plane((abut_plane){{0.3, 0.2, 2}, -9}, (abut_pose){0});
+    plane.is_sensor = true;
+    for (plane.motion = 0; plane.motion <= ABUT_WORLD_STATIC; plane.motion++)
+        assert_ok(abut_world_add(world, &plane, &id));
+    for (uint32_t step = 0; step < 7; step++) {
+        const uint32_t moved = step % 4 == 3 ? count : 1 + step * count / 24;
+        abut_world_impacts impacts = {.size = sizeof impacts};
+        for (uint32_t k = 0; k < moved; k++) {
+            abut_pose where = random_pose(random, 20);
+            id = test_random_below(random, count + 3);
+            if (step == 5 && k == 0) /* a sweep in between */
+                abut_world_sweep(world, &id, abut_array_host(&where), 1, NULL, &impacts);
+            assert_ok(abut_world_set_poses(world, &id, abut_array_host(&where), 1));
+        }
+        if (step == 6)
+            assert_ok(abut_world_remove(world, 5));
+        abut_world_pair_list partial = pairs_of(world);
+        world->has_pairs = world->has_last_pairs = false;
+        world->tree.searches = 0;
+        abut_world_pair_list all = pairs_of(world);
+        assert_true(all.count > 100 && partial.count == all.count);
+        assert_memory_equal(partial.list, all.list, all.count * sizeof *all.list);
+        free(partial.list);
+        free(all.list);
+    }
+}
+
 TEST(candidates_are_all_that_overlap) {
     enum { ITEMS = 700 };
     test_random random = {14};
@@ -161,7 +191,6 @@ TEST(candidates_are_all_that_overlap) {
         assert_ok(abut_world_create(serial, NULL, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = body_item(&things[2], random_pose(&random, 20));
-            uint32_t id;
             item.collider.shape.body.bvh = things[2].bvh; /* for primitives */
             item.motion = (abut_world_motion)test_random_below(&random, 3);
             item.is_sensor = round % 2 && test_random_below(&random, 5) == 0;
@@ -176,9 +205,10 @@ TEST(candidates_are_all_that_overlap) {
                 item.collider.pose.translation.z = -1e9 * (1 + i % 3);
             if (round == 3 && i % 2) /* half of it is far away */
                 item.collider.pose.translation.x += 1e7;
-            assert_ok(abut_world_add(world, &item, &id));
+            add(world, &item);
         }
         check_pairs_of(world, ITEMS, do_boxes_overlap, world_items(world));
+        check_partial_searches(world, ITEMS, &random);
         abut_world_destroy(world);
     }
 }

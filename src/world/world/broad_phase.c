@@ -6,6 +6,11 @@
  * log n + pairs, unless boxes are long and cross each other. A few items far away do not degrade
  * the tree.
  *
+ * Trees are kept while only poses and shapes change. Boxes are computed again in every search, so
+ * that a tree of any age finds all pairs; only its speed depends on where items were when it was
+ * built. If few items have changed since the last search, only these traverse the trees, and pairs
+ * of two other items are kept.
+ *
  * Pairs that are never tested are skipped: dynamic items come first in the order, then kinematic,
  * then static ones. Dynamic items search all items after them; kinematic ones only if there are
  * sensors that are not dynamic; static ones never. Planes have no box and are tested with every
@@ -19,11 +24,23 @@
 #include <math.h>
 #include <stdatomic.h>
 
-enum { LEAF_ITEMS = 4, QUERIES_PER_TASK = 32, STACK_MAX = 64, CLASSES = 3 };
+enum {
+    LEAF_ITEMS = 4,
+    QUERIES_PER_TASK = 32,
+    STACK_MAX = 64,
+    TREE_SEARCHES = 64, /* then it is built again */
+    FEW_ITEMS = 4       /* a partial search is for at most a quarter of all items */
+};
+#define TREE_GROWTH 1.2 /* of the sizes of all nodes: then it is built again */
+
+typedef struct entry {
+    box3 box;
+    uint32_t item;
+} entry;
 
 typedef struct node {
     box3 box;
-    uint32_t begin, end; /* of its items, in the order */
+    uint32_t begin, end; /* of its entries */
     uint32_t right;      /* its second child, or 0; the first one is the next node */
 } node;
 
@@ -31,14 +48,10 @@ typedef struct broad {
     abut_world *world;
     double reach;              /* added to boxes and planes; sweeps */
     const world_sweep *sweeps; /* by item: boxes of a step; null: boxes at the current poses */
-    sort_key *order;           /* items, and scratch memory for halving */
-    sort_key *spare;
-    box3 *boxes; /* in that order */
+    bool is_partial;           /* only items that have changed search */
+    entry *entries;
     node *nodes;
-    uint32_t node_count;
-    uint32_t roots[CLASSES + 1];       /* of the trees; one without items has no node */
-    uint32_t class_begin[CLASSES + 1]; /* in the order */
-    atomic_uint_fast64_t total;        /* pairs of all chunks */
+    atomic_uint_fast64_t total; /* pairs of all chunks */
 } broad;
 
 static box3 item_box(const broad *b, uint32_t item) {
@@ -57,84 +70,117 @@ static bool has_box(const world_item *item) {
 
 /* ---- the trees ---- */
 
-/* Builds the tree of a range; its depth is at most 32. */
+/* Orders a range of items as a tree; its depth is at most 32. */
 static void build_node(broad *b, uint32_t begin, uint32_t end) {
-    node *n = &b->nodes[b->node_count++];
+    world_tree *tree = &b->world->tree;
+    sort_key *keys = b->world->keys.data;
+    node *n = &b->nodes[tree->node_count++];
     box3 centres = box_empty();
     *n = (node){box_empty(), begin, end, 0};
-    for (uint32_t i = begin; i < end; i++) {
-        const box3 box = item_box(b, b->order[i].value);
-        n->box = box_join(n->box, box);
-        centres = box_grow(centres, box_centre(box));
-    }
     if (end - begin <= LEAF_ITEMS)
         return;
+    for (uint32_t i = begin; i < end; i++)
+        centres = box_grow(centres, box_centre(item_box(b, keys[i].value)));
     const uint32_t middle = begin + (end - begin) / 2;
     const int axis = box_longest_axis(centres);
     for (uint32_t i = begin; i < end; i++)
-        b->order[i].key =
-            abuti_ordered_bits(v3_get(box_centre(item_box(b, b->order[i].value)), axis));
-    abuti_select(b->order + begin, b->spare, end - begin, middle - begin);
+        keys[i].key = abuti_ordered_bits(v3_get(box_centre(item_box(b, keys[i].value)), axis));
+    abuti_select(keys + begin, b->world->spare.data, end - begin, middle - begin);
     build_node(b, begin, middle);
-    n->right = b->node_count;
+    n->right = tree->node_count;
     build_node(b, middle, end);
 }
 
 static abut_status build_trees(broad *b) {
     abut_world *world = b->world;
+    world_tree *tree = &world->tree;
     const world_item *items = world_items(world);
     uint32_t count = 0, used = 0;
+    tree->searches = tree->node_count = 0;
     for (size_t i = 0; i < world->items.count; i++)
         count += has_box(&items[i]);
     abut_status status;
     if ((status = abuti_vector_reserve(world->context, &world->keys, count, sizeof(sort_key))) ||
         (status = abuti_vector_reserve(world->context, &world->spare, count, sizeof(sort_key))) ||
-        (status = abuti_vector_reserve(world->context, &world->boxes, count, sizeof(box3))) ||
-        (status = abuti_vector_reserve(world->context, &world->nodes, count + 1, sizeof(node))))
+        (status = abuti_vector_reserve(world->context, &tree->entries, count, sizeof(entry))) ||
+        (status = abuti_vector_reserve(world->context, &tree->nodes, count + 1, sizeof(node))))
         return status;
-    b->order = world->keys.data;
-    b->spare = world->spare.data;
-    b->boxes = world->boxes.data;
-    b->nodes = world->nodes.data;
-    for (uint32_t k = 0; k < CLASSES; k++) {
-        b->class_begin[k] = used;
+    b->entries = tree->entries.data;
+    b->nodes = tree->nodes.data;
+    sort_key *keys = world->keys.data;
+    for (uint32_t k = 0; k < WORLD_CLASSES; k++) {
+        tree->class_begin[k] = used;
         for (uint32_t i = 0; i < world->items.count; i++)
             if (has_box(&items[i]) && motion_class(&items[i]) == k)
-                b->order[used++].value = i;
-        b->roots[k] = b->node_count;
-        if (used > b->class_begin[k])
-            build_node(b, b->class_begin[k], used);
+                keys[used++].value = i;
+        tree->roots[k] = tree->node_count;
+        if (used > tree->class_begin[k])
+            build_node(b, tree->class_begin[k], used);
     }
-    b->roots[CLASSES] = b->node_count;
-    b->class_begin[CLASSES] = used;
+    tree->roots[WORLD_CLASSES] = tree->node_count;
+    tree->class_begin[WORLD_CLASSES] = used;
     for (uint32_t i = 0; i < used; i++)
-        b->boxes[i] = item_box(b, b->order[i].value);
+        b->entries[i].item = keys[i].value;
+    return ABUT_OK;
+}
+
+/* Computes the boxes of all entries and nodes. Returns the sum of the sizes of nodes. */
+static double fit_trees(const broad *b) {
+    const world_tree *tree = &b->world->tree;
+    double size = 0;
+    for (uint32_t i = 0; i < tree->class_begin[WORLD_CLASSES]; i++)
+        b->entries[i].box = item_box(b, b->entries[i].item);
+    for (uint32_t k = tree->node_count; k-- > 0;) { /* children have larger indices */
+        node *n = &b->nodes[k];
+        n->box = n->right ? box_join(b->nodes[k + 1].box, b->nodes[n->right].box) : box_empty();
+        for (uint32_t i = n->begin; i < n->end && !n->right; i++)
+            n->box = box_join(n->box, b->entries[i].box);
+        const vec3 sides = v3_sub(n->box.hi, n->box.lo);
+        size += sides.x + sides.y + sides.z;
+    }
+    return size;
+}
+
+/* Fits the trees, and builds them if items were added or removed, or the trees are old or loose. */
+static abut_status update_trees(broad *b) {
+    world_tree *tree = &b->world->tree;
+    b->entries = tree->entries.data;
+    b->nodes = tree->nodes.data;
+    if (tree->searches && tree->searches < TREE_SEARCHES &&
+        fit_trees(b) <= TREE_GROWTH * tree->size) {
+        tree->searches++;
+        return ABUT_OK;
+    }
+    abut_status status = build_trees(b);
+    if (status)
+        return status;
+    tree->size = fit_trees(b);
+    tree->searches = 1;
     return ABUT_OK;
 }
 
 /* ---- traversal ---- */
 
 static void append_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
-    abuti_vector *list = &chunk->list;
-    if (!chunk->status && (list->count == list->room || !list->data))
-        chunk->status = abuti_vector_reserve(b->world->context, list, list->count + 64,
-                                             sizeof(abut_world_pair));
-    if (chunk->status)
-        return;
-    ((abut_world_pair *)list->data)[list->count++] =
-        (abut_world_pair){a < other ? a : other, a < other ? other : a};
+    abut_world_pair *pair = ABUTI_PUSH(b->world->context, &chunk->list, abut_world_pair);
+    if (pair)
+        *pair = (abut_world_pair){a < other ? a : other, a < other ? other : a};
+    else
+        chunk->status = ABUT_ERROR_MEMORY;
 }
 
-/* Appends the pairs of an item with items after it in one of the trees. */
-static void traverse_tree(broad *b, world_chunk *chunk, uint32_t item, uint32_t root) {
-    const box3 box = b->boxes[item];
-    const uint32_t a = b->order[item].value;
+/* Appends the pairs of an entry with items of one of the trees: those after it, or in a partial
+ * search those that do not search themselves, too. */
+static void traverse_tree(broad *b, world_chunk *chunk, uint32_t index, uint32_t root) {
+    const world_item *items = world_items(b->world);
+    const entry *from = &b->entries[index];
+    const uint32_t first = b->is_partial ? 0 : index + 1;
     uint32_t stack[STACK_MAX], top = 0;
     stack[top++] = root;
     while (top) {
         const uint32_t at = stack[--top];
         const node *n = &b->nodes[at];
-        if (n->end <= item + 1 || !box_overlaps(box, n->box))
+        if (n->end <= first || !box_overlaps(from->box, n->box))
             continue;
         if (n->right) {
             assert(top + 2 <= STACK_MAX);
@@ -142,10 +188,13 @@ static void traverse_tree(broad *b, world_chunk *chunk, uint32_t item, uint32_t 
             stack[top++] = at + 1;
             continue;
         }
-        for (uint32_t i = n->begin > item ? n->begin : item + 1; i < n->end; i++)
-            if (box_overlaps(box, b->boxes[i]) &&
-                abuti_world_should_test(b->world, a, b->order[i].value))
-                append_pair(b, chunk, a, b->order[i].value);
+        for (uint32_t i = n->begin > first ? n->begin : first; i < n->end; i++) {
+            const entry *to = &b->entries[i];
+            if (box_overlaps(from->box, to->box) &&
+                (i > index || (i < index && !items[to->item].has_changed)) &&
+                abuti_world_should_test(b->world, from->item, to->item))
+                append_pair(b, chunk, from->item, to->item);
+        }
     }
 }
 
@@ -156,14 +205,18 @@ static bool exceeds_limit(broad *b) {
 
 static void find_box_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     broad *b = data;
+    const world_item *items = world_items(b->world);
+    const uint32_t *roots = b->world->tree.roots;
     world_chunk *to = &b->world->pair_chunks[chunk];
     to->list.count = 0;
     to->status = ABUT_OK;
     for (size_t i = begin; i < end && !to->status && !exceeds_limit(b); i++) {
         size_t before = to->list.count;
-        for (uint32_t k = 0; k < CLASSES; k++)
-            if (b->roots[k + 1] > b->roots[k])
-                traverse_tree(b, to, (uint32_t)i, b->roots[k]);
+        if (b->is_partial && !items[b->entries[i].item].has_changed)
+            continue;
+        for (uint32_t k = 0; k < WORLD_CLASSES; k++)
+            if (roots[k + 1] > roots[k])
+                traverse_tree(b, to, (uint32_t)i, roots[k]);
         atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
     }
 }
@@ -230,34 +283,61 @@ static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *
     return ABUT_OK;
 }
 
-abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double reach,
-                                 abuti_vector *pairs) {
-    broad b = {.world = world, .sweeps = sweeps, .reach = reach};
-    abut_status status = build_trees(&b);
+/* Finds the pairs of a search, of which `searching` items search. */
+static abut_status find_overlaps(broad *b, size_t searching, abuti_vector *pairs) {
+    abut_world *world = b->world;
+    const world_item *items = world_items(world);
+    abut_status status = update_trees(b);
     if (status)
         return status;
-    /* The last chunk has the pairs with planes. */
-    size_t queries = b.class_begin[world->resting_sensors ? 2 : 1];
-    size_t grain = queries / (WORLD_CHUNKS - 1) + 1;
-    grain = grain < QUERIES_PER_TASK ? QUERIES_PER_TASK : grain;
-    size_t chunks = abuti_chunk_count(queries, grain);
+    /* The last chunk has the pairs with planes, and those of the last search. */
+    const size_t queries = world->tree.class_begin[b->is_partial            ? WORLD_CLASSES
+                                                   : world->resting_sensors ? 2
+                                                                            : 1];
+    size_t grain = queries / (WORLD_CHUNKS - 1) + 1,
+           task = QUERIES_PER_TASK * (queries / (searching + 1) + 1);
+    grain = grain < task ? task : grain;
+    const size_t chunks = abuti_chunk_count(queries, grain);
     if (queries)
-        status = abuti_parallel_try(world->context, "world", queries, grain, find_box_pairs, &b);
+        status = abuti_parallel_try(world->context, "world", queries, grain, find_box_pairs, b);
     if (status)
         return status;
-    world->pair_chunks[chunks].list.count = 0;
-    world->pair_chunks[chunks].status = ABUT_OK;
-    find_plane_pairs(&b, &world->pair_chunks[chunks]);
+    world_chunk *last = &world->pair_chunks[chunks];
+    last->list.count = 0;
+    last->status = ABUT_OK;
+    find_plane_pairs(b, last);
+    const abut_world_pair *old = world->pairs.data;
+    for (size_t i = 0; b->is_partial && i < world->pairs.count; i++)
+        if (!items[old[i].a].has_changed && !items[old[i].b].has_changed)
+            append_pair(b, last, old[i].a, old[i].b);
     return gather_pairs(world, chunks + 1, pairs);
 }
 
+abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double reach,
+                                 abuti_vector *pairs) {
+    broad b = {.world = world, .sweeps = sweeps, .reach = reach};
+    return find_overlaps(&b, world->items.count, pairs);
+}
+
 abut_status abuti_world_find_pairs(abut_world *world) {
+    world_item *items = world_items(world);
+    const size_t count = world->items.count;
     if (world->has_pairs)
         return ABUT_OK;
     abut_status status = world->backend->download_poses(world);
     if (status)
         return status;
-    status = abuti_world_overlaps(world, NULL, 0, &world->pairs);
-    world->has_pairs = !status;
+    size_t changed = 0;
+    for (size_t i = 0; i < count; i++) { /* planes have no box, and are tested in every search */
+        items[i].has_changed =
+            items[i].paired_state != items[i].state || items[i].kind == ABUT_COLLIDER_PLANE;
+        changed += items[i].has_changed;
+    }
+    broad b = {.world = world, .is_partial = world->has_last_pairs && FEW_ITEMS * changed <= count};
+    world->has_last_pairs = false;
+    status = find_overlaps(&b, changed, &world->pairs);
+    for (size_t i = 0; i < count && !status; i++)
+        items[i].paired_state = items[i].state;
+    world->has_last_pairs = world->has_pairs = !status;
     return status;
 }

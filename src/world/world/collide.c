@@ -114,23 +114,30 @@ _Static_assert(sizeof(abut_contact) == offsetof(abut_contact, part) + sizeof(uin
  * list; those of a sensor are discarded. */
 static abut_status add_pair(const abut_world *world, const world_pair_record *record,
                             const world_touch *touch, world_results *results) {
-    abuti_vector *pairs = &results->pair_records, *touches = &results->touches;
-    abut_status status =
-        abuti_vector_reserve(world->context, pairs, pairs->count + 1, sizeof *record);
-    if (!status && touch)
-        status = abuti_vector_reserve(world->context, touches, touches->count + 1, sizeof *touch);
-    if (status)
-        return status;
-    world_pair_record *added = (world_pair_record *)pairs->data + pairs->count++;
+    world_pair_record *added =
+        ABUTI_PUSH(world->context, &results->pair_records, world_pair_record);
+    world_touch *to = NULL;
+    if (!added || (touch && !(to = ABUTI_PUSH(world->context, &results->touches, world_touch))))
+        return ABUT_ERROR_MEMORY;
     *added = *record;
-    added->touch = touch ? touches->count : SIZE_MAX;
+    added->touch = touch ? results->touches.count - 1 : SIZE_MAX;
     if (record->reliability.level > results->reliability.level)
         results->reliability = record->reliability;
     if (touch) {
-        ((world_touch *)touches->data)[touches->count++] = *touch;
+        *to = *touch;
         results->contacts.count += (size_t)touch->event.count;
     }
     return ABUT_OK;
+}
+
+/* Copies contacts to the end of a list, whose count does not change. */
+static abut_status append_contacts(const abut_world *world, const abut_contact *from, size_t count,
+                                   abuti_vector *list) {
+    abut_status status =
+        abuti_vector_reserve(world->context, list, list->count + count, sizeof *from);
+    if (!status && count)
+        memcpy((abut_contact *)list->data + list->count, from, count * sizeof *from);
+    return status;
 }
 
 /* Copies the contacts of the previous step. Only `first` differs. */
@@ -139,35 +146,24 @@ static abut_status copy_last_contacts(const abut_world *world, const world_pair_
     const world_touch *last = last_touch(world, kept);
     if (!last)
         return add_pair(world, kept, NULL, results);
-    abuti_vector *list = &results->contacts;
-    const size_t count = (size_t)last->event.count;
-    abut_status status =
-        abuti_vector_reserve(world->context, list, list->count + count, sizeof(abut_contact));
-    if (status)
-        return status;
-    const abut_contact *from = (const abut_contact *)world->contacts.data + last->event.first;
-    abut_contact *to = (abut_contact *)list->data + list->count;
-    if (count)
-        memcpy(to, from, count * sizeof *to);
     world_touch touch = *last;
-    touch.event.first = touch.event.is_sensor ? 0 : list->count;
-    return add_pair(world, kept, &touch, results);
+    touch.event.first = touch.event.is_sensor ? 0 : results->contacts.count;
+    abut_status status =
+        append_contacts(world, (const abut_contact *)world->contacts.data + last->event.first,
+                        (size_t)last->event.count, &results->contacts);
+    return status ? status : add_pair(world, kept, &touch, results);
 }
 
 /* Like abuti_world_collide(), from a serial result. */
 static abut_status copy_serial_contacts(const abut_world *world, const world_serial_result *from,
                                         abuti_vector *list, abut_patches *to) {
     abut_status status =
-        abuti_vector_reserve(world->context, list, list->count + from->count, sizeof(abut_contact));
-    if (status)
-        return status;
+        append_contacts(world, (const abut_contact *)world->serial_contacts.data + from->first,
+                        from->count, list);
     to->contacts.list = (abut_contact *)list->data + list->count;
     to->contacts.count = from->count;
     to->reliability = from->reliability;
-    if (from->count)
-        memcpy(to->contacts.list, (const abut_contact *)world->serial_contacts.data + from->first,
-               from->count * sizeof *to->contacts.list);
-    return ABUT_OK;
+    return status;
 }
 
 static int compare_indices(const void *x, const void *y) {
@@ -278,15 +274,15 @@ static abut_status prepare_pairs(abut_world *world) {
         const world_call call = make_call(world, i);
         const size_t first = world->serial_contacts.count;
         abut_patches found;
-        if ((status = abuti_vector_reserve(world->context, &world->serial_results,
-                                           world->serial_results.count + 1,
-                                           sizeof(world_serial_result))) ||
-            (status = abuti_world_collide(method, &call, &world->serial_contacts,
+        if ((status = abuti_world_collide(method, &call, &world->serial_contacts,
                                           &world->serial_patches, &found)))
             return status;
         world->serial_contacts.count += (size_t)found.contacts.count;
-        ((world_serial_result *)world->serial_results.data)[world->serial_results.count++] =
-            (world_serial_result){i, first, (size_t)found.contacts.count, found.reliability};
+        world_serial_result *result =
+            ABUTI_PUSH(world->context, &world->serial_results, world_serial_result);
+        if (!result)
+            return ABUT_ERROR_MEMORY;
+        *result = (world_serial_result){i, first, (size_t)found.contacts.count, found.reliability};
     }
     return ABUT_OK;
 }

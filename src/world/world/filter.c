@@ -28,10 +28,11 @@ static bool is_ignored(const abut_world *world, uint64_t key) {
 /* At least half of the slots stay empty. */
 static abut_status insert_ignored(abut_world *world, uint64_t key) {
     abuti_vector *list = &world->ignored;
-    const uint64_t *old = list->data;
+    uint64_t *table = list->data;
     if (2 * (list->count + 1) > list->room) {
-        size_t slots = list->room ? 2 * list->room : FIRST_SLOTS;
-        uint64_t *table = abuti_allocate_zeroed(world->context, slots, sizeof *table);
+        const size_t slots = list->room ? 2 * list->room : FIRST_SLOTS;
+        const uint64_t *old = list->data;
+        table = abuti_allocate_zeroed(world->context, slots, sizeof *table);
         if (!table)
             return ABUT_ERROR_MEMORY;
         for (size_t i = 0; i < list->room; i++)
@@ -41,7 +42,6 @@ static abut_status insert_ignored(abut_world *world, uint64_t key) {
         list->data = table;
         list->room = slots;
     }
-    uint64_t *table = list->data;
     table[find_slot(table, list->room, key)] = key;
     list->count++;
     return ABUT_OK;

@@ -89,17 +89,12 @@ static abut_status find_layers(abut_world *world) {
     return status;
 }
 
-static int compare_layer_pairs(const void *x, const void *y) {
-    const abut_layers_pair *p = x, *q = y;
-    return p->a != q->a ? (p->a < q->a ? -1 : 1) : (p->b > q->b) - (p->b < q->b);
-}
-
 static abut_status collide_layers(const world_call *call, abut_patches *to) {
     const bool swapped = call->a->layer > call->b->layer;
     const abut_layers_pair key = {.a = swapped ? call->b->layer : call->a->layer,
                                   .b = swapped ? call->a->layer : call->b->layer};
     const abut_layers_pair *found =
-        world_find(&call->world->layer_pairs, &key, sizeof key, compare_layer_pairs);
+        world_find(&call->world->layer_pairs, &key, sizeof key, world_compare_pairs);
     to->reliability = abuti_limited("The depth is measured by rays along three axes.");
     to->contacts.count = 0;
     if (!found || !(found->depth > 0))

@@ -108,8 +108,8 @@ void abut_world_destroy(abut_world *world) {
     if (world->layers)
         abuti_world_layers.close(world);
     ABUTI_RELEASE(context, world->items.data, world->places.data, world->keys.data,
-                  world->spare.data, world->boxes.data, world->nodes.data, world->pairs.data,
-                  world->ignored.data, world->contacts.data, world->touches.data,
+                  world->spare.data, world->tree.entries.data, world->tree.nodes.data,
+                  world->pairs.data, world->ignored.data, world->contacts.data, world->touches.data,
                   world->pair_records.data, world->reported.data, world->sweeps.data,
                   world->sweep_pairs.data, world->swept.data, world->assets.data,
                   world->serial_results.data, world->serial_contacts.data,
@@ -202,6 +202,10 @@ bool abuti_world_set_place(abut_world *world, world_item *item, const world_plac
 
 void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
+    if (items) {
+        world->has_last_pairs = false;
+        world->tree.searches = 0;
+    }
     if (world->backend->changed)
         world->backend->changed(world, items);
 }
@@ -354,21 +358,19 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     abut_status status = make_item("abut_world_add", world, item, NULL, &made);
     if (status)
         return status;
-    uint32_t at = world->first_free;
-    if (at == ABUT_NONE && world->items.count >= INT32_MAX)
+    const uint32_t at =
+        world->first_free != ABUT_NONE ? world->first_free : (uint32_t)world->items.count;
+    if (at >= INT32_MAX)
         status = abuti_fail(ABUT_ERROR_LIMIT,
                             "abut_world_add: the world has 2^31 - 1 items, which is the limit");
-    else if (at == ABUT_NONE)
-        status = abuti_vector_reserve(world->context, &world->items, world->items.count + 1,
-                                      sizeof(world_item));
+    else if (at < world->items.count)
+        world->first_free = world_items(world)[at].next;
+    else if (!ABUTI_PUSH(world->context, &world->items, world_item))
+        status = ABUT_ERROR_MEMORY;
     if (status) {
         release_item(world, &made);
         return status;
     }
-    if (at == ABUT_NONE)
-        at = (uint32_t)world->items.count++;
-    else
-        world->first_free = world_items(world)[at].next;
     made.serial = world->serial_count++;
     abuti_world_new_state(world, &made);
     world_items(world)[at] = made;

@@ -59,6 +59,8 @@ typedef struct world_item {
     box3 local;    /* bounding box in local coordinates; not for planes and characters */
     world_place at;
     uint64_t state;         /* number of the change that set its shape and pose; at least 1 */
+    uint64_t paired_state;  /* `state` in the last search for pairs */
+    bool has_changed;       /* since the search before */
     uint64_t field_updates; /* update count of its field in that state */
     bool has_last_centre;   /* there is a previous search for contacts */
     vec3 last_centre;       /* centre of its box at that search */
@@ -123,6 +125,17 @@ typedef struct world_serial_result {
     abut_reliability reliability;
 } world_serial_result;
 
+/* The k-d trees of the items of each motion class, broad_phase.c. */
+enum { WORLD_CLASSES = 3 };
+typedef struct world_tree {
+    abuti_vector entries, nodes; /* nodes of all trees */
+    uint32_t node_count;
+    uint32_t roots[WORLD_CLASSES + 1];       /* a tree without items has no node */
+    uint32_t class_begin[WORLD_CLASSES + 1]; /* entries */
+    uint32_t searches;                       /* since they were built; 0: they do not exist */
+    double size;                             /* of all nodes, when they were built */
+} world_tree;
+
 typedef struct world_device world_device;
 typedef struct world_backend world_backend;
 
@@ -145,10 +158,12 @@ struct abut_world {
     bool is_in_call;      /* between abuti_world_enter() and abuti_world_leave() */
 
     /* Broad phase. */
-    abuti_vector keys, spare, boxes, nodes;
+    world_tree tree;
+    abuti_vector keys, spare; /* scratch */
     world_chunk pair_chunks[WORLD_CHUNKS];
-    abuti_vector pairs; /* abut_world_pair */
-    bool has_pairs;     /* the list is valid for the current items and poses */
+    abuti_vector pairs;  /* abut_world_pair */
+    bool has_pairs;      /* the list is valid for the current items and poses */
+    bool has_last_pairs; /* it is valid for the current items at `paired_state` */
 
     /* Contacts. */
     world_results results[WORLD_CHUNKS]; /* by chunk of pairs */

@@ -224,7 +224,7 @@ static void add_contour_points(patch_measurement *m) {
     patch_outermost o;
     abuti_patch_init_outermost(&o, m->max_points > 4 ? PATCH_DIRECTIONS : PATCH_DIRECTIONS / 2);
     for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = r->point_begin; i < r->point_end; i++) {
+        for (uint32_t i = r->points.begin; i < r->points.end; i++) {
             const patch_crossing *c = &m->work->crossings[m->work->region_crossings[i]];
             vec3 p = v3_sub(c->at, r->centre);
             double u = v3_dot(p, m->tangent[0]), v = v3_dot(p, m->tangent[1]);
@@ -269,7 +269,7 @@ static void add_inside_vertices(patch_measurement *m, uint32_t side) {
     double deepest_height = -INFINITY;
     abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
     for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
+        for (uint32_t i = r->vertices.begin; i < r->vertices.end; i++) {
             const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
             if (vertex->side != side || !is_vertex_measured(m, side, vertex->vertex))
                 continue;
@@ -325,7 +325,7 @@ static void add_deeper_vertices(patch_measurement *m, bool all_vertices) {
             if (view->vertex_face_begin[v] != view->vertex_face_begin[v + 1])
                 add_deeper_vertex(m, side, v);
     }
-    for (uint32_t i = r->vertex_begin; i < r->vertex_end && !all_vertices; i++) {
+    for (uint32_t i = r->vertices.begin; i < r->vertices.end && !all_vertices; i++) {
         const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
         add_deeper_vertex(m, vertex->side, vertex->vertex);
     }
@@ -406,16 +406,14 @@ void abuti_measure_projected(patch_measurement *m, patch_scope scope, double lim
                                          m);
 }
 
-abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const patch_region *r,
-                                vec3 normal, uint32_t max_points, patch_scope scope, double limit) {
+void abuti_measure_along(patch_measurement *m, patch_work *work, const patch_region *r, vec3 normal,
+                         uint32_t max_points, patch_scope scope, double limit) {
     abuti_measure_init(m, work, r, normal, max_points);
     if (scope != PATCH_SCOPE_RAYS &&
         (scope != PATCH_SCOPE_BODIES ||
          work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <=
              MAX_PROJECTED_FACES)) {
-        abut_status status = abuti_patch_project(work, r, normal, scope);
-        if (status)
-            return status;
+        abuti_patch_project(work, r, normal, scope);
         if (work->projection.count)
             abuti_measure_projected(m, scope, limit);
     }
@@ -425,7 +423,6 @@ abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const pa
         m->only_deeper = false;
         add_plain_candidates(m);
     }
-    return ABUT_OK;
 }
 
 double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 normal,
@@ -433,7 +430,7 @@ double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 norm
     double low = INFINITY, high = -INFINITY;
     vec3 tangent[2];
     abuti_patch_tangents(normal, tangent);
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+    for (uint32_t i = r->facets.begin; i < r->facets.end; i++) {
         const patch_facet *f = &work->facets[i];
         double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
         if (!(up > 0) || up < min_cosine * patch_area_length(f->area))

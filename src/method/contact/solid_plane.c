@@ -11,12 +11,13 @@
 #include <math.h>
 #include <string.h>
 
+#define DEEP_FRACTION 0.75 /* of the largest depth: vertices count as nearly as deep */
 #define HEIGHT_LEVELS 1024 /* by which vertices that are about equally far out are preferred */
 
 /* A vertex below the plane, or within the margin above it. */
 typedef struct low_vertex {
     uint32_t vertex;
-    double height;
+    double height, u, v;
 } low_vertex;
 
 /* One connected part below the plane. */
@@ -55,11 +56,13 @@ static bool find_low_vertices(plane_work *w) {
     for (size_t i = 0; i < w->triangle_count; i++)
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t vertex = call->skin->corner[3 * (size_t)w->triangles[i] + k];
-            double height = v3_dot(w->normal, call->positions[vertex]) - w->offset;
+            const vec3 at = call->positions[vertex];
+            double height = v3_dot(w->normal, at) - w->offset;
             if (height > w->max_height || w->low_index[vertex] != ABUT_NONE)
                 continue;
             w->parent[w->low_count] = w->low_index[vertex] = (uint32_t)w->low_count;
-            w->low[w->low_count++] = (low_vertex){vertex, height};
+            w->low[w->low_count++] =
+                (low_vertex){vertex, height, v3_dot(at, w->along[0]), v3_dot(at, w->along[1])};
         }
     return true;
 }
@@ -105,8 +108,8 @@ static patch_candidate make_candidate(const plane_work *w, const low_vertex *low
     const vec3 at = v3_along(w->call->positions[low->vertex], -0.5 * low->height, w->normal);
     return (patch_candidate){
         {.at = at, .depth = -low->height, .kind = ABUT_CONTACT_VERTEX, .element = low->vertex},
-        v3_dot(at, w->along[0]),
-        v3_dot(at, w->along[1])};
+        low->u,
+        low->v};
 }
 
 /* Adds the outermost of the vertices of a part that are not higher than a limit. Of vertices that
@@ -115,24 +118,21 @@ static uint32_t add_outermost(const plane_work *w, const submerged_part *part, d
                               double min_height, patch_candidate found[PATCH_DIRECTIONS]) {
     patch_outermost o;
     abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = part->begin; i < part->end; i++) {
-            const low_vertex *low = &w->low[(uint32_t)w->order[i]];
-            const patch_candidate c = make_candidate(w, low);
-            if (low->height > max_height || !abuti_patch_extend_outermost(&o, c.u, c.v) || !pass)
-                continue;
-            const double above = max_height > min_height
-                                     ? (low->height - min_height) / (max_height - min_height)
-                                     : 0;
-            abuti_patch_add_outermost(&o, &c,
-                                      (uint64_t)(above * HEIGHT_LEVELS + 0.5) << 32 | low->vertex);
-        }
+    for (uint32_t i = part->begin; i < part->end; i++) {
+        const low_vertex *low = &w->low[(uint32_t)w->order[i]];
+        if (low->height > max_height || !abuti_patch_extend_outermost(&o, low->u, low->v))
+            continue;
+        const patch_candidate c = make_candidate(w, low);
+        const double above = (low->height - min_height) / (max_height - min_height);
+        const uint64_t level = above > 0 ? (uint64_t)(above * HEIGHT_LEVELS + 0.5) : 0;
+        abuti_patch_add_outermost(&o, &c, level << 32 | low->vertex);
+    }
     return abuti_patch_copy_outermost(&o, found);
 }
 
 /* Adds the patch of a part. Candidates are the lowest vertex, the outermost ones, and the outermost
- * ones of those that are at least half as deep: these support a round body better than shallow
- * vertices further out. */
+ * ones of those that are nearly as deep: these support a round body better than shallow vertices
+ * further out. */
 static void add_patch(plane_work *w, const submerged_part *part) {
     patch_candidate found[2 * PATCH_DIRECTIONS + 1];
     const low_vertex *lowest = &w->low[(uint32_t)w->order[part->begin]];
@@ -143,8 +143,9 @@ static void add_patch(plane_work *w, const submerged_part *part) {
     found[0] = make_candidate(w, lowest);
     uint32_t count = 1;
     count += add_outermost(w, part, w->max_height, lowest->height, found + count);
-    count += add_outermost(w, part, 0.5 * (w->max_height + lowest->height), lowest->height,
-                           found + count);
+    count +=
+        add_outermost(w, part, DEEP_FRACTION * lowest->height + (1 - DEEP_FRACTION) * w->max_height,
+                      lowest->height, found + count);
     patch_answer answer = {.normal = w->normal,
                            .depth = depth,
                            .area = real_max(part->area, 0),

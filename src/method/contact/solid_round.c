@@ -81,34 +81,34 @@ static void add_feature_minimum(round_query *w, uint32_t triangle, const uint32_
                                 uint32_t count, vec3 at, vec3 from, uint32_t kind, uint32_t element,
                                 uint32_t part) {
     const solid_call *call = w->call;
-    const vec3 direction = v3_normalise(v3_sub(from, at));
     const bool is_edge = kind == ABUT_CONTACT_EDGE;
-    const uint32_t *ends = is_edge ? call->skin->view.edges + 2 * (size_t)element : NULL;
+    const uint32_t vertex = is_edge ? ABUT_NONE : element;
+    uint32_t ends[2] = {vertex, vertex};
     vec3 surface_normal = v3(0, 0, 0), along = v3(0, 0, 0);
     double min_cosine = 0;
     for (uint32_t i = 0; i < count; i++)
         if (faces[i] < triangle)
             return;
-    if (is_edge)
+    if (is_edge) {
+        memcpy(ends, call->skin->view.edges + 2 * (size_t)element, sizeof ends);
         along = v3_normalise(v3_sub(call->positions[ends[1]], call->positions[ends[0]]));
+    }
+    const vec3 direction = v3_normalise(v3_sub(from, at));
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t *corner = call->skin->corner + 3 * (size_t)faces[i];
         double weight = 1;
         for (int k = 0; k < 3; k++) {
-            const vec3 p = call->positions[corner[k]];
-            vec3 to = v3_sub(p, at);
-            if (is_edge) { /* across the edge */
-                if (corner[k] == ends[0] || corner[k] == ends[1])
-                    continue;
-                to = v3_along(to, -v3_dot(to, along), along);
-            }
-            const double cosine = v3_dot(v3_normalise(to), direction);
+            const vec3 p = call->positions[corner[k]], to = v3_sub(p, at);
+            if (corner[k] == vertex)
+                weight = abuti_corner_angle(p, call->positions[corner[(k + 1) % 3]],
+                                            call->positions[corner[(k + 2) % 3]]);
+            if (corner[k] == ends[0] || corner[k] == ends[1])
+                continue;
+            const vec3 in = v3_along(to, -v3_dot(to, along), along); /* across the edge */
+            const double cosine = v3_dot(v3_normalise(in), direction);
             if (cosine > COSINE_TOLERANCE)
                 return;
             min_cosine = real_min(min_cosine, cosine);
-            if (!is_edge && corner[k] == element)
-                weight = abuti_corner_angle(p, call->positions[corner[(k + 1) % 3]],
-                                            call->positions[corner[(k + 2) % 3]]);
         }
         surface_normal = v3_along(surface_normal, weight, triangle_normal(call, faces[i]));
     }

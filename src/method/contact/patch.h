@@ -393,6 +393,7 @@ typedef struct patch_answers {
 } patch_answers;
 
 #define PATCH_MERGE_DISTANCE 1e-6 /* of the smaller body: nearer points are merged */
+#define PATCH_DEEP_FRACTION 0.75  /* of the largest depth: such vertices are nearly as deep */
 #define PATCH_TILT 1e-3           /* depth range / extent of faces that are tilted by 5e-4 rad */
 
 /* A candidate contact point, and its coordinates across the normal. */

@@ -28,7 +28,7 @@ enum {
     MAX_PROJECTED_FACES = 8192, /* of both bodies: with more triangles, rays are used */
     MAX_RAY_HITS = 16           /* of one line with a body */
 };
-_Static_assert(PATCH_DIRECTIONS + 2 * (PATCH_DIRECTIONS / 2 + 1) < PATCH_CANDIDATES,
+_Static_assert(PATCH_DIRECTIONS + 2 * (PATCH_DIRECTIONS + 1) < PATCH_CANDIDATES,
                "contour, vertices of both bodies, and the deepest point");
 
 /* ---- rays ---- */
@@ -258,17 +258,20 @@ static void add_contour_points(patch_measurement *m) {
     }
 }
 
-/* Adds inside vertices of one side: the outermost ones. With rays, also the one furthest along the
+/* Adds inside vertices of one side: the outermost ones, and the outermost ones of those that are
+ * nearly as deep as the deepest, which support a round body. Heights are relative to the centre of
+ * the contour. With rays, also the one furthest along the
  * normal into the other body, because add_deeper_vertices() is not called then. */
 static void add_inside_vertices(patch_measurement *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
     patch_candidate found[PATCH_DIRECTIONS + 1];
-    patch_outermost o;
+    patch_outermost o, deep;
     uint32_t deepest = ABUT_NONE;
     double deepest_height = -INFINITY;
     abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
-    for (int pass = 0; pass < 2; pass++)
+    abuti_patch_init_outermost(&deep, PATCH_DIRECTIONS / 2);
+    for (int pass = 0; pass < 3; pass++)
         for (uint32_t i = r->vertices.begin; i < r->vertices.end; i++) {
             const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
             if (vertex->side != side || !is_vertex_measured(m, side, vertex->vertex))
@@ -280,15 +283,18 @@ static void add_inside_vertices(patch_measurement *m, uint32_t side) {
                                        v3_dot(p, m->tangent[0]),
                                        v3_dot(p, m->tangent[1])};
             double h = (side ? 1 : -1) * v3_dot(p, m->normal);
-            const bool is_outermost = abuti_patch_extend_outermost(&o, c.u, c.v);
-            if (pass && is_outermost)
+            if (pass < 2 && abuti_patch_extend_outermost(&o, c.u, c.v) && pass == 1)
                 abuti_patch_add_outermost(&o, &c, patch_point_key(&c.point));
+            if (pass && h >= PATCH_DEEP_FRACTION * deepest_height &&
+                abuti_patch_extend_outermost(&deep, c.u, c.v) && pass == 2)
+                abuti_patch_add_outermost(&deep, &c, patch_point_key(&c.point));
             deepest_height = real_max(deepest_height, h);
             if (pass && h >= deepest_height - POSITION_TOLERANCE * r->length &&
                 vertex->vertex < deepest)
                 deepest = vertex->vertex;
         }
     uint32_t count = abuti_patch_copy_outermost(&o, found);
+    count += abuti_patch_copy_outermost(&deep, found + count);
     bool is_known = !m->uses_rays || deepest == ABUT_NONE;
     for (uint32_t i = 0; i < count; i++)
         is_known |= found[i].point.element == deepest;

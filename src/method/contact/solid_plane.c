@@ -11,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#define DEEP_FRACTION 0.75 /* of the largest depth: vertices count as nearly as deep */
 #define HEIGHT_LEVELS 1024 /* by which vertices that are about equally far out are preferred */
 
 /* A vertex below the plane, or within the margin above it. */
@@ -143,9 +142,10 @@ static void add_patch(plane_work *w, const submerged_part *part) {
     found[0] = make_candidate(w, lowest);
     uint32_t count = 1;
     count += add_outermost(w, part, w->max_height, lowest->height, found + count);
-    count +=
-        add_outermost(w, part, DEEP_FRACTION * lowest->height + (1 - DEEP_FRACTION) * w->max_height,
-                      lowest->height, found + count);
+    count += add_outermost(w, part,
+                           PATCH_DEEP_FRACTION * lowest->height +
+                               (1 - PATCH_DEEP_FRACTION) * w->max_height,
+                           lowest->height, found + count);
     patch_answer answer = {.normal = w->normal,
                            .depth = depth,
                            .area = real_max(part->area, 0),

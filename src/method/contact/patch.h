@@ -451,7 +451,13 @@ static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
     return cosine > PATCH_FLAT_COSINE || cosine < PATCH_WALL_COSINE ? v3(0, 0, 0) : local;
 }
 
-/* ---- patch_measure.c: normals of points on curved walls ---- */
+/* ---- patch_measure.c: ids of crossings, and normals of points on curved walls ---- */
+
+/* Returns the crossing of an edge with a face of the other body, or a vertex of both that
+ * is within a radius: first those of a, because rounding errors determine which edges cross there.
+ * So points keep their ids when a gap becomes an overlap. `face`: ABUT_NONE if it is unknown. */
+patch_point abuti_patch_snap_crossing(const patch_work *work, patch_point crossing, uint32_t face,
+                                      double radius);
 
 /* The weighted sum of the normals of the triangles around a point. */
 typedef struct patch_normal_sum {

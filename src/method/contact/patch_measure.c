@@ -160,23 +160,26 @@ static bool is_flat_edge(const patch_body *body, uint32_t edge) {
                PATCH_SAME_COSINE;
 }
 
-/* Identifies a crossing: by a vertex at the same position, those of a first, because rounding
- * errors determine which edges cross there; otherwise by edge and triangle. */
-static patch_point identify_crossing(const patch_measurement *m, const patch_crossing *c) {
-    double radius =
-        real_max(VERTEX_DISTANCE * m->region->length, 3 * m->work->body[0].surface.skin_width);
+patch_point abuti_patch_snap_crossing(const patch_work *work, patch_point crossing, uint32_t face,
+                                      double radius) {
     for (uint32_t side = 0; side < 2; side++) {
-        const patch_body *body = &m->work->body[side];
-        const uint32_t *near = side == c->side ? body->skin->view.edges + 2 * (size_t)c->edge
-                                               : body->skin->corner + 3 * (size_t)c->face;
-        for (int k = 0; k < (side == c->side ? 2 : 3); k++)
-            if (v3_length_sq(v3_sub(patch_position(body, near[k]), c->at)) < radius * radius)
-                return (patch_point){.side = side, .kind = ABUT_CONTACT_VERTEX, .element = near[k]};
+        const patch_body *body = &work->body[side];
+        const bool is_edge = side == crossing.side;
+        if (!is_edge && face == ABUT_NONE)
+            continue;
+        const uint32_t *near = is_edge ? body->skin->view.edges + 2 * (size_t)crossing.element
+                                       : body->skin->corner + 3 * (size_t)face;
+        for (int k = 0; k < (is_edge ? 2 : 3); k++) {
+            const vec3 offset = v3_sub(patch_position(body, near[k]), crossing.at);
+            if (v3_length_sq(offset) < radius * radius)
+                return (patch_point){.at = crossing.at,
+                                     .depth = crossing.depth,
+                                     .side = side,
+                                     .kind = ABUT_CONTACT_VERTEX,
+                                     .element = near[k]};
+        }
     }
-    return (patch_point){.side = c->side,
-                         .kind = ABUT_CONTACT_CROSSING,
-                         .element = c->edge,
-                         .part = c->face & CONTACT_ID_PART_MAX};
+    return crossing;
 }
 
 /* Returns the crossing of the skins, slightly inwards. */
@@ -222,6 +225,8 @@ static void add_contour_points(patch_measurement *m) {
     uint32_t crossing_count = 0;
     patch_candidate found[PATCH_DIRECTIONS];
     patch_outermost o;
+    const double snap_radius =
+        real_max(VERTEX_DISTANCE * r->length, 3 * m->work->body[0].surface.skin_width);
     abuti_patch_init_outermost(&o, m->max_points > 4 ? PATCH_DIRECTIONS : PATCH_DIRECTIONS / 2);
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = r->points.begin; i < r->points.end; i++) {
@@ -236,10 +241,16 @@ static void add_contour_points(patch_measurement *m) {
             }
             if (!abuti_patch_extend_outermost(&o, u, v) || !pass)
                 continue;
-            patch_candidate candidate = {identify_crossing(m, c), u, v};
+            const patch_point crossing = {.at = c->at,
+                                          .side = c->side,
+                                          .kind = ABUT_CONTACT_CROSSING,
+                                          .element = c->edge,
+                                          .part = c->face & CONTACT_ID_PART_MAX};
+            const patch_candidate candidate = {abuti_patch_snap_crossing(m->work, crossing, c->face,
+                                                                         snap_radius),
+                                               u, v};
             const bool is_flat = candidate.point.kind != ABUT_CONTACT_VERTEX &&
                                  is_flat_edge(&m->work->body[c->side], c->edge);
-            candidate.point.at = c->at;
             abuti_patch_add_outermost(&o, &candidate,
                                       patch_point_key(&candidate.point) | (uint64_t)is_flat << 63);
         }

@@ -306,29 +306,6 @@ static void add_wall_points(proximity_query *p, double tolerance) {
 
 /* ---- patches ---- */
 
-/* Identifies a crossing by a vertex that is nearer than a radius, as for points of contours. So
- * points keep their ids when a gap becomes an overlap. */
-static patch_candidate snap_to_vertex(const patch_work *work, patch_candidate c, double radius) {
-    for (uint32_t side = 0; side < 2 && c.point.kind == ABUT_CONTACT_CROSSING; side++) {
-        const patch_skin *skin = work->body[side].skin;
-        if (side && skin->view.triangle_count > CONTACT_ID_PART_MAX)
-            break; /* the part does not identify a triangle */
-        const uint32_t *ends = side ? skin->corner + 3 * (size_t)c.point.part
-                                    : skin->view.edges + 2 * (size_t)c.point.element;
-        for (int k = 0; k < (side ? 3 : 2); k++) {
-            vec3 offset = v3_sub(patch_position(&work->body[side], ends[k]), c.point.at);
-            if (v3_length_sq(offset) < radius * radius) {
-                c.point.side = side;
-                c.point.kind = ABUT_CONTACT_VERTEX;
-                c.point.element = ends[k];
-                c.point.part = 0;
-                return c;
-            }
-        }
-    }
-    return c;
-}
-
 /* The faces of a wall, each once, and whether some are tilted against it. */
 typedef struct wall_faces {
     struct wall_face {
@@ -361,6 +338,7 @@ static void find_wall_faces(const proximity_query *p, const near_wall *wall, wal
  * tilted faces applies to flat walls only. */
 static void choose_points(const proximity_query *p, const near_wall *wall, bool is_flat,
                           patch_answer *answer) {
+    const bool has_face_parts = p->work->body[1].skin->view.triangle_count <= CONTACT_ID_PART_MAX;
     patch_candidate found[PATCH_POINTS + PATCH_DIRECTIONS + 1];
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
@@ -375,7 +353,11 @@ static void choose_points(const proximity_query *p, const near_wall *wall, bool 
     choice.count += abuti_patch_copy_outermost(&wall->outermost, found + choice.count);
     found[choice.count++] = wall->nearest;
     for (size_t i = answer->count; i < choice.count; i++)
-        found[i] = snap_to_vertex(p->work, found[i], VERTEX_DISTANCE * wall->outermost.width);
+        if (found[i].point.kind == ABUT_CONTACT_CROSSING)
+            found[i].point =
+                abuti_patch_snap_crossing(p->work, found[i].point,
+                                          has_face_parts ? found[i].point.part : ABUT_NONE,
+                                          VERTEX_DISTANCE * wall->outermost.width);
     for (size_t i = 0; i < choice.count; i++)
         choice.deepest = real_max(choice.deepest, found[i].point.depth);
     abuti_patch_choose(&choice, p->work->max_points, p->range, answer);

@@ -167,7 +167,7 @@ static void measure_pair(proximity_query *p, const near_face *f, const near_face
 static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     proximity_query *p = data;
     for (; near; near &= near - 1) {
-        const uint32_t bit = (uint32_t)__builtin_ctz(near);
+        const uint32_t bit = abuti_lowest_bit(near);
         const near_face *f = cached_face(p, 0, leaf_a * BVH_WIDTH + bit / BVH_WIDTH),
                         *g = cached_face(p, 1, leaf_b * BVH_WIDTH + bit % BVH_WIDTH);
         bool crosses = p->overlaps;

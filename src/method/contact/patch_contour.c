@@ -92,7 +92,7 @@ static uint32_t find_or_add_crossing(patch_work *work, const contour_pair *pair,
 static void add_segment(void *data, const contour_pair *pair, const contour_crossing ends[2],
                         int begin) {
     patch_work *work = data;
-    if (!work->marks[0].crossed && !allocate_marks(work)) {
+    if (work->memory->status || (!work->marks[0].crossed && !allocate_marks(work))) {
         work->contour.status = work->memory->status;
         return;
     }

@@ -442,41 +442,6 @@ void abuti_measure_along(patch_measurement *m, patch_work *work, const patch_reg
     }
 }
 
-double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 normal,
-                              double min_cosine, vec3 at) {
-    double low = INFINITY, high = -INFINITY;
-    vec3 tangent[2];
-    abuti_patch_tangents(normal, tangent);
-    for (uint32_t i = r->facets.begin; i < r->facets.end; i++) {
-        const patch_facet *f = &work->facets[i];
-        double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
-        if (!(up > 0) || up < min_cosine * patch_area_length(f->area))
-            continue;
-        patch_body *body = &work->body[f->side];
-        const uint32_t *corner = body->skin->corner + 3 * (size_t)f->face;
-        double u[3], v[3];
-        for (int k = 0; k < 3; k++) {
-            vec3 p = v3_sub(patch_skin_position(body, corner[k]), at);
-            u[k] = v3_dot(p, tangent[0]);
-            v[k] = v3_dot(p, tangent[1]);
-        }
-        double side[3] = {u[0] * v[1] - v[0] * u[1], u[1] * v[2] - v[1] * u[2],
-                          u[2] * v[0] - v[2] * u[0]};
-        if (!((side[0] > 0 && side[1] > 0 && side[2] > 0) ||
-              (side[0] < 0 && side[1] < 0 && side[2] < 0)))
-            continue;
-        vec3 p = patch_position(body, corner[0]);
-        vec3 n = v3_cross(v3_sub(patch_position(body, corner[1]), p),
-                          v3_sub(patch_position(body, corner[2]), p));
-        double h = v3_dot(n, v3_sub(p, at)) / v3_dot(n, normal);
-        if (f->side)
-            high = real_max(high, h);
-        else
-            low = real_min(low, h);
-    }
-    return high - low;
-}
-
 /* ---- normals of points on curved walls ----
  *
  * The points of a curved wall, as the flank of a thread, do not have the normal of the wall. The

@@ -63,10 +63,6 @@ void abuti_measure_along(patch_measurement *m, patch_work *work, const patch_reg
                          uint32_t max_points, patch_scope scope, double limit);
 /* The same for the triangles of the current projection. */
 void abuti_measure_projected(patch_measurement *m, patch_scope scope, double limit);
-/* Returns a lower bound of the depth along a normal: the depth at the position of a point.
- * Triangles steeper than `min_cosine` are skipped. */
-double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 normal,
-                              double min_cosine, vec3 at);
 /* Chooses at most `max_points` of the candidates for the patch. */
 void abuti_measure_choose(const patch_measurement *m, uint32_t max_points, double max_gap,
                           patch_answer *answer);

@@ -307,7 +307,7 @@ static int compute_walls(patch_work *work, const patch_region *r,
     memset(is_assigned, 0, facets * sizeof *is_assigned);
     for (int i = 0; i < PATCH_NORMALS; i++) {
         double largest = MIN_WALL_AREA * total;
-        vec3 normal = v3(0, 0, 0), centroid = v3(0, 0, 0);
+        vec3 normal = v3(0, 0, 0);
         for (uint32_t k = 0; k < facets; k++) {
             const patch_facet *f = &work->facets[r->facets.begin + k];
             double area = patch_area_length(f->area);
@@ -315,7 +315,6 @@ static int compute_walls(patch_work *work, const patch_region *r,
                 continue;
             largest = area * facets;
             normal = v3_normalise(area_towards_a(f));
-            centroid = patch_face_centroid(&work->body[f->side], f->face);
         }
         if (v3_max_abs(normal) == 0)
             break;
@@ -323,12 +322,9 @@ static int compute_walls(patch_work *work, const patch_region *r,
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_wall_areas(work, r, normal, is_assigned, true), normal);
         double max_depth = area > LARGE_WALL_AREA * total ? INFINITY : MAX_WALL_ASPECT * sqrt(area);
-        if (abuti_measure_depth_at(work, r, normal, work->projection.wall_cosine, centroid) >
-            (count ? real_min(limit, max_depth) : max_depth))
-            continue;
         patch_answer answer;
         measure_wall(work, r, normal, PATCH_SCOPE_WALL, LONG_COLUMN, &answer);
-        if (!answer.count || answer.depth > max_depth)
+        if (!answer.count || answer.depth > real_min(limit, max_depth))
             continue;
         answer.is_face_normal = true;
         answer.area = 0.5 * area; /* the sum is over triangles of both bodies */

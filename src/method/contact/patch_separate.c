@@ -310,7 +310,8 @@ static bool has_wall(const patch_call *call, const patch_answer *wall) {
     return false;
 }
 
-/* Adds shallow walls that the shift also separates, so that each overlapping wall has contacts. */
+/* Adds shallow walls that the shift also separates, so that each overlapping wall has contacts.
+ * Row c of the contract fails without. */
 static void complete_walls(patch_work *work, patch_call *call, vec3 shift) {
     for (size_t i = 0; i < work->region_count; i++) {
         patch_answer walls[PATCH_NORMALS];

@@ -282,7 +282,7 @@ static void add_inside_vertices(patch_measurement *m, uint32_t side) {
     double deepest_height = -INFINITY;
     abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
     abuti_patch_init_outermost(&deep, PATCH_DIRECTIONS / 2);
-    for (int pass = 0; pass < 3; pass++)
+    for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = r->vertices.begin; i < r->vertices.end; i++) {
             const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
             if (vertex->side != side || !is_vertex_measured(m, side, vertex->vertex))
@@ -294,16 +294,20 @@ static void add_inside_vertices(patch_measurement *m, uint32_t side) {
                                        v3_dot(p, m->tangent[0]),
                                        v3_dot(p, m->tangent[1])};
             double h = (side ? 1 : -1) * v3_dot(p, m->normal);
-            if (pass < 2 && abuti_patch_extend_outermost(&o, c.u, c.v) && pass == 1)
+            if (abuti_patch_extend_outermost(&o, c.u, c.v) && pass)
                 abuti_patch_add_outermost(&o, &c, patch_point_key(&c.point));
             if (pass && h >= PATCH_DEEP_FRACTION * deepest_height &&
-                abuti_patch_extend_outermost(&deep, c.u, c.v) && pass == 2)
+                abuti_patch_extend_outermost(&deep, c.u, c.v))
                 abuti_patch_add_outermost(&deep, &c, patch_point_key(&c.point));
             deepest_height = real_max(deepest_height, h);
             if (pass && h >= deepest_height - POSITION_TOLERANCE * r->length &&
                 vertex->vertex < deepest)
                 deepest = vertex->vertex;
         }
+    for (int d = 0; d < deep.direction_count; d++) /* each vertex once */
+        for (int k = 0; k < o.direction_count; k++)
+            if (deep.key[d] == o.key[k])
+                deep.key[d] = UINT64_MAX;
     uint32_t count = abuti_patch_copy_outermost(&o, found);
     count += abuti_patch_copy_outermost(&deep, found + count);
     bool is_known = !m->uses_rays || deepest == ABUT_NONE;

@@ -120,6 +120,35 @@ TEST(meshes_on_planes) {
 }
 
 /* A box as a mesh against round solids is as a box. */
+/* A round body lies on its deepest ring, not on shallow vertices of a wider circle. */
+TEST(round_meshes_lie_on_planes) {
+    abut_shape torus = abut_shape_default(ABUT_SHAPE_TORUS);
+    abut_bvh *ring = tree_of(NULL, &torus);
+    abut_bvh *box = box_mesh(4, 4, 1);
+    const abut_collider grounds[2] = {floor_solid(),
+                                      abut_collider_from_bvh(box, shifted(0, 0, -.5))};
+    const double bottom = abut_mesh_bounds(abut_bvh_mesh(ring)).lo.z;
+    for (int i = 0; i < 40; i++) {
+        const double angle = .3 * i, depth = 1e-3 * (i / 2 + 1);
+        abut_pose at;
+        assert_ok(abut_pose_from_axis_angle(v3(cos(angle), sin(angle), 0), 1e-4,
+                                            v3(0, 0, -bottom - depth), &at));
+        abut_patches found = find_mesh_patches(ring, at, &grounds[i % 2], 0);
+        assert_int_equal(found.contacts.count, 4);
+        for (int k = 0; k < 4; k++)
+            assert_true(contacts[k].depth > .7 * depth);
+        for (int d = 0; d < 16; d++) { /* all around the axis */
+            double extent = 0;
+            for (int k = 0; k < 4; k++)
+                extent =
+                    fmax(extent, v3_dot(contacts[k].point, v3(cos(.3927 * d), sin(.3927 * d), 0)));
+            assert_true(extent > .1);
+        }
+    }
+    abut_bvh_destroy(ring);
+    abut_bvh_destroy(box);
+}
+
 TEST(meshes_and_round_solids) {
     test_random random = {9};
     abut_bvh *cube = box_mesh(1, 1.4, .8);

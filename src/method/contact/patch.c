@@ -124,8 +124,8 @@ static bool is_in_order(const abuti_posed *a, const abuti_posed *b) {
 /* ---- bodies ---- */
 
 void abuti_patch_reset(patch_work *work, const patch_call *call) {
-    memset((unsigned char *)work + offsetof(patch_work, status), 0,
-           sizeof *work - offsetof(patch_work, status));
+    memset((unsigned char *)work + offsetof(patch_work, crossings), 0,
+           sizeof *work - offsetof(patch_work, crossings));
     work->contour.has_candidates = false;
     work->projection.max_column = INFINITY;
     work->memory = call->memory;
@@ -134,14 +134,14 @@ void abuti_patch_reset(patch_work *work, const patch_call *call) {
 }
 
 /* Sets both bodies of the work in the frame of the second mesh. */
-static abut_status place_bodies(patch_work *work, const patch_call *call) {
+static void place_bodies(patch_work *work, const patch_call *call) {
     for (int side = 0; side < 2; side++) {
         patch_body *body = &work->body[side];
         body->bvh = call->posed[side].bvh;
         body->pose = call->posed[side].pose;
-        abut_status status = abuti_patch_skin(body->bvh, call->is_reversed[side], &body->skin);
-        if (status)
-            return status;
+        if (!patch_check(call->memory,
+                         abuti_patch_skin(body->bvh, call->is_reversed[side], &body->skin)))
+            return;
     }
     patch_body *a = &work->body[0], *b = &work->body[1];
     abuti_motion motion = abuti_motion_of(&call->posed[0].pose);
@@ -166,21 +166,20 @@ static abut_status place_bodies(patch_work *work, const patch_call *call) {
                                        .shift = shift,
                                        .unit = 1};
     }
-    return ABUT_OK;
 }
 
-abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call) {
+void abuti_patch_find_regions_at(patch_work *work, const patch_call *call) {
     pair_frame frame;
-    abut_status status = place_bodies(work, call);
-    if (status)
-        return status;
+    place_bodies(work, call);
+    if (call->memory->status)
+        return;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
     double padding = 0;
     for (int side = 0; side < 2; side++)
         padding += work->body[side].surface.skin_width * work->body[side].skin->max_offset +
                    2 * work->body[side].surface.jitter;
     frame.pad += (float)(1.001 * padding * frame.scale);
-    return abuti_patch_find_regions(work, &frame);
+    abuti_patch_find_regions(work, &frame);
 }
 
 /* ---- overlaps ---- */
@@ -193,19 +192,17 @@ bool abuti_patch_region_counts(const patch_work *work, const patch_call *call, s
     return true;
 }
 
-/* Finds the components of a side that have segments of the contour. */
-static abut_status find_intersected_components(const patch_work *work, const patch_call *call,
-                                               uint32_t side, bool **is_intersected) {
+/* Returns, for each component of a side, whether it has segments of the contour; null after an
+ * error. */
+static bool *find_intersected_components(const patch_work *work, uint32_t side) {
     const abut_topology_arrays *view = &work->body[side].skin->view;
-    size_t capacity = 0;
-    abut_status status = abuti_patch_grow(call->memory, is_intersected, 0, view->component_count,
-                                          sizeof **is_intersected, &capacity);
-    if (status)
-        return status;
-    memset(*is_intersected, 0, view->component_count * sizeof **is_intersected);
+    bool *is_intersected = abuti_patch_allocate(work->memory, view->component_count, sizeof(bool));
+    if (!is_intersected)
+        return NULL;
+    memset(is_intersected, 0, view->component_count * sizeof(bool));
     for (size_t i = 0; i < work->segment_count; i++)
-        (*is_intersected)[view->triangle_component[work->segments[i].face[side]]] = true;
-    return ABUT_OK;
+        is_intersected[view->triangle_component[work->segments[i].face[side]]] = true;
+    return is_intersected;
 }
 
 /* Returns the unit normal of two triangles that touch; any unit vector if both are degenerate. */
@@ -233,48 +230,46 @@ static patch_answer make_point_answer(const patch_work *work, vec3 at, vec3 norm
 
 /* Sets the patch of a component that is inside the other body although no ray along the candidate
  * normals hits the surface, as in a hole: between the closest points of both surfaces. */
-static abut_status set_closest_answer(const patch_work *work, const patch_call *call, uint32_t side,
-                                      patch_answer *answer) {
+static void set_closest_answer(const patch_work *work, const patch_call *call, uint32_t side,
+                               patch_answer *answer) {
     abut_separation found;
-    abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], true, NULL, &found);
-    if (status)
-        return status;
+    if (!patch_check(call->memory,
+                     abuti_pair_distance(&call->posed[0], &call->posed[1], true, NULL, &found)))
+        return;
     const vec3 normal = v3_normalise(v3_sub(found.point_b, found.point_a));
     *answer = make_point_answer(work, v3_lerp(found.point_a, found.point_b, 0.5),
                                 v3_max_abs(normal) > 0 ? normal : v3(0, 0, 1), found.distance, side,
                                 side ? found.triangle_b : found.triangle_a);
-    return ABUT_OK;
 }
 
 /* Tests whether a component of a side, through which no contour runs, is inside the other body.
  * `apart`: no surfaces intersect. */
-static abut_status is_component_inside(const patch_work *work, patch_call *call,
-                                       const pair_frame *frame, uint32_t side, uint32_t component,
-                                       bool apart, bool *inside) {
+static bool is_component_inside(const patch_work *work, patch_call *call, const pair_frame *frame,
+                                uint32_t side, uint32_t component, bool apart) {
     const patch_skin *skin = work->body[side].skin;
     const patch_component *p = &skin->components[component];
-    return abuti_pair_vertex_inside(frame, (int)side, &call->posed[!side].pose,
-                                    apart ? p->vertex : skin->corner[3 * (size_t)p->face], inside,
-                                    &call->doubt);
+    const uint32_t vertex = apart ? p->vertex : skin->corner[3 * (size_t)p->face];
+    bool inside = false;
+    return patch_check(call->memory,
+                       abuti_pair_vertex_inside(frame, (int)side, &call->posed[!side].pose, vertex,
+                                                &inside, &call->doubt)) &&
+           inside;
 }
 
-/* Adds a region if a component, which is inside the other body, fills cavities of that body. */
-static abut_status add_cavity_region(patch_work *work, patch_call *call, const pair_frame *frame,
-                                     uint32_t side, uint32_t component, bool apart,
-                                     bool *is_enclosed) {
+/* Adds a region if a component, which is inside the other body, fills cavities of that body.
+ * Returns whether it does. */
+static bool add_cavity_region(patch_work *work, patch_call *call, const pair_frame *frame,
+                              uint32_t side, uint32_t component, bool apart) {
     const patch_skin *other = work->body[!side].skin;
-    bool *cavities = NULL;
-    abut_status status = find_intersected_components(work, call, !side, &cavities);
-    *is_enclosed = false;
-    for (uint32_t i = 0; i < other->view.component_count && !status; i++) {
-        const bool was_intersected = cavities[i];
-        cavities[i] = false;
-        if (!was_intersected && other->components[i].is_cavity)
-            status = is_component_inside(work, call, frame, !side, i, apart, &cavities[i]);
-        *is_enclosed |= cavities[i];
+    bool *cavities = find_intersected_components(work, !side), is_enclosed = false;
+    for (uint32_t i = 0; i < other->view.component_count && cavities; i++) {
+        cavities[i] = !cavities[i] && other->components[i].is_cavity &&
+                      is_component_inside(work, call, frame, !side, i, apart);
+        is_enclosed |= cavities[i];
     }
-    return status || !*is_enclosed ? status
-                                   : abuti_patch_add_cavity_region(work, side, component, cavities);
+    if (is_enclosed)
+        abuti_patch_add_cavity_region(work, side, component, cavities);
+    return is_enclosed && !call->memory->status;
 }
 
 /* Returns whether both meshes are closed: only then volumes are meaningful. */
@@ -287,7 +282,7 @@ static bool are_closed(const patch_work *work) {
  * faces. */
 static double compute_region_volume(const patch_work *work, const patch_region *region) {
     double volume = region->volume;
-    for (uint32_t k = region->facet_begin; k < region->facet_end; k++) {
+    for (uint32_t k = region->facets.begin; k < region->facets.end; k++) {
         const patch_facet *facet = &work->facets[k];
         volume -= work->body[facet->side].surface.skin_width * patch_area_length(facet->area);
     }
@@ -297,35 +292,29 @@ static double compute_region_volume(const patch_work *work, const patch_region *
 /* Adds patches of components that are inside the other body and whose skins intersect nothing.
  * `apart`: no surfaces intersect, even if skins do. Then the vertex that abuti_pair_contains()
  * tests decides for a component, and cavities have a patch if nothing else is inside. */
-static abut_status add_contained_components(patch_work *work, patch_call *call, bool apart) {
+static void add_contained_components(patch_work *work, patch_call *call, bool apart) {
     pair_frame frame;
     bool adds_answers = true;
     call->contained_volume = 0;
     if (!apart && work->body[0].skin->view.component_count == 1 &&
         work->body[1].skin->view.component_count == 1)
-        return ABUT_OK;
+        return;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
     for (uint32_t k = 0; k < 4; k++) { /* components of both, then cavities of both */
         const uint32_t side = k % 2;
         if (k == 2)
             adds_answers = apart && !call->answers.count && !work->region_count;
         if (!adds_answers && !are_closed(work))
-            return ABUT_OK;
+            return;
         const patch_skin *skin = work->body[side].skin;
-        bool *is_intersected = NULL;
-        abut_status status =
-            apart ? ABUT_OK : find_intersected_components(work, call, side, &is_intersected);
-        for (uint32_t i = 0; i < skin->view.component_count && !status; i++) {
+        const bool *is_intersected = apart ? NULL : find_intersected_components(work, side);
+        for (uint32_t i = 0; i < skin->view.component_count && !call->memory->status; i++) {
             const patch_component *component = &skin->components[i];
-            bool inside, is_enclosed = false;
             patch_answer answer = {.count = 0};
-            if ((is_intersected && is_intersected[i]) || component->is_cavity != (k >= 2))
+            if ((is_intersected && is_intersected[i]) || component->is_cavity != (k >= 2) ||
+                !is_component_inside(work, call, &frame, side, i, apart))
                 continue;
-            status = is_component_inside(work, call, &frame, side, i, apart, &inside);
-            if (!status && inside && k < 2)
-                status = add_cavity_region(work, call, &frame, side, i, apart, &is_enclosed);
-            if (status || !inside)
-                continue;
+            const bool is_enclosed = k < 2 && add_cavity_region(work, call, &frame, side, i, apart);
             call->contained_volume += component->volume;
             if (is_enclosed) /* the volume of the region includes this component and the cavities */
                 call->contained_volume -=
@@ -334,57 +323,50 @@ static abut_status add_contained_components(patch_work *work, patch_call *call, 
                 continue;
             abuti_patch_compute_contained(work, side, i, call->hint, &answer);
             if (!answer.count && apart)
-                status = set_closest_answer(work, call, side, &answer);
+                set_closest_answer(work, call, side, &answer);
             answer.volume = real_max(component->volume, 0);
-            if (!status && answer.count)
-                status = abuti_patch_add(call->memory, &call->answers, &answer);
+            if (answer.count)
+                abuti_patch_add(call->memory, &call->answers, &answer);
         }
-        if (status)
-            return status;
     }
-    return ABUT_OK;
 }
 
 /* Adds patches of components inside the other body, and of all regions. `apart`: no surfaces
  * intersect. */
-static abut_status add_region_answers(patch_work *work, patch_call *call, bool apart) {
-    abut_status status = add_contained_components(work, call, apart);
+static void add_region_answers(patch_work *work, patch_call *call, bool apart) {
+    add_contained_components(work, call, apart);
     call->has_contained = call->answers.count > 0;
-    if (!status && !call->options.skip_verification && work->region_count)
-        return abuti_patch_separate(work, call);
-    for (size_t i = 0; i < work->region_count && !status; i++) {
-        patch_answer answer = {.count = 0};
-        if (abuti_patch_region_counts(work, call, i))
-            status = abuti_patch_compute_best(work, &work->regions[i], call->hint, &answer);
-        if (!status && answer.count)
-            status = abuti_patch_add(call->memory, &call->answers, &answer);
+    if (!call->options.skip_verification && work->region_count) {
+        abuti_patch_separate(work, call);
+        return;
     }
-    return status;
+    for (size_t i = 0; i < work->region_count; i++) {
+        patch_answer answer;
+        if (!abuti_patch_region_counts(work, call, i))
+            continue;
+        abuti_patch_compute_best(work, &work->regions[i], call->hint, &answer);
+        if (answer.count)
+            abuti_patch_add(call->memory, &call->answers, &answer);
+    }
 }
 
-/* Adds patches if there is no contour: one body is inside the other, surfaces touch, or there is
- * nothing. */
-static abut_status add_touch_or_containment(patch_work *work, patch_call *call) {
+/* Adds a patch if triangles of the bodies touch where the skin has no thickness, as where normals
+ * cancel. Returns whether they do. */
+static bool add_touch(const patch_work *work, patch_call *call) {
     pair_frame frame;
     uint32_t triangle[2];
-    patch_answer answer;
+    abut_segment segment;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
-    bool touches = work->contour.has_candidates && abuti_pair_find_intersection(&frame, triangle);
-    abut_status status = abuti_stop_status("contacts");
-    if (status)
-        return status;
-    call->touches |= touches;
-    if (touches) {
-        /* The skin has no thickness, as where normals cancel: use the triangles. */
-        abut_segment segment;
-        triangle_triangle_intersect(pair_triangle(&frame.side[0], triangle[0]),
-                                    pair_triangle(&frame.side[1], triangle[1]), &segment);
-        answer = make_point_answer(work, segment.end[0],
-                                   compute_touch_normal(work, triangle[0], triangle[1]), 0, 0,
-                                   triangle[0]);
-        return abuti_patch_add(call->memory, &call->answers, &answer);
-    }
-    return add_region_answers(work, call, true);
+    if (!work->contour.has_candidates || !abuti_pair_find_intersection(&frame, triangle))
+        return false;
+    call->touches = true;
+    triangle_triangle_intersect(pair_triangle(&frame.side[0], triangle[0]),
+                                pair_triangle(&frame.side[1], triangle[1]), &segment);
+    const patch_answer answer =
+        make_point_answer(work, segment.end[0],
+                          compute_touch_normal(work, triangle[0], triangle[1]), 0, 0, triangle[0]);
+    abuti_patch_add(call->memory, &call->answers, &answer);
+    return true;
 }
 
 /* Returns the gap that rounding errors may leave between bodies that touch. */
@@ -412,47 +394,47 @@ static void resolve_touch(patch_call *call) {
 
 /* Adds patches of the contours. If there are none, adds those of containment and touch. The
  * contours are those of the skins, so they may exist although the bodies are apart. */
-static abut_status add_overlap_answers(patch_work *work, patch_call *call) {
-    abut_status status = ABUT_OK;
-    if (work->region_count)
-        status = abuti_patch_test_apart(call, v3(0, 0, 0), &call->apart);
-    if (!status && call->apart) {
-        bool within;
-        status = abuti_pair_within(&call->posed[0], &call->posed[1], call->max_gap, false, NULL,
-                                   &within, &call->doubt);
-        if (status || !within)
-            return status;
+static void add_overlap_answers(patch_work *work, patch_call *call) {
+    call->apart = work->region_count && abuti_patch_test_apart(call, v3(0, 0, 0));
+    if (call->apart) {
+        bool within = false;
+        if (!patch_check(call->memory,
+                         abuti_pair_within(&call->posed[0], &call->posed[1], call->max_gap, false,
+                                           NULL, &within, &call->doubt)) ||
+            !within)
+            return;
     }
-    if (!status && work->region_count)
-        status = add_region_answers(work, call, false);
-    if (!status && !call->answers.count)
-        status = add_touch_or_containment(work, call);
-    if (!status && call->apart)
+    if (work->region_count)
+        add_region_answers(work, call, false);
+    if (!call->answers.count && !add_touch(work, call) &&
+        patch_check(call->memory, abuti_stop_status("contacts")))
+        add_region_answers(work, call, true);
+    if (call->apart)
         resolve_touch(call);
-    return status;
 }
 
 /* ---- gaps ---- */
 
 /* Adds the closest points if they are within the margin: for degenerate triangles, which have no
  * faces. */
-static abut_status add_nearest_gap(const patch_work *work, patch_call *call) {
+static void add_nearest_gap(const patch_work *work, patch_call *call) {
     abut_separation found;
-    abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], false, NULL, &found);
-    if (status || found.distance > call->options.margin ||
+    if (!patch_check(call->memory,
+                     abuti_pair_distance(&call->posed[0], &call->posed[1], false, NULL, &found)) ||
+        found.distance > call->options.margin ||
         (call->answers.count && call->answers.list[0].depth >= -found.distance))
-        return status;
+        return;
     vec3 normal = v3_normalise(v3_sub(found.point_a, found.point_b));
     if (v3_max_abs(normal) == 0) /* the distance is below the rounding error */
         normal = compute_touch_normal(work, found.triangle_a, found.triangle_b);
     const patch_answer answer = make_point_answer(work, v3_lerp(found.point_a, found.point_b, 0.5),
                                                   normal, -found.distance, 0, found.triangle_a);
-    return abuti_patch_add(call->memory, &call->answers, &answer);
+    abuti_patch_add(call->memory, &call->answers, &answer);
 }
 
 /* Adds the walls within the margin. If the margin exceeds GAP_RANGE, walls further behind the
  * nearest gap are omitted. */
-static abut_status add_gap_answers(patch_work *work, patch_call *call) {
+static void add_gap_answers(patch_work *work, patch_call *call) {
     const abuti_posed *a = &call->posed[0], *b = &call->posed[1];
     double range = call->options.margin, gap_range = GAP_RANGE * call->size;
     bool overlaps = call->answers.count > 0;
@@ -462,18 +444,16 @@ static abut_status add_gap_answers(patch_work *work, patch_call *call) {
     call->is_verified |= !overlaps;
     if (range > gap_range && !overlaps) {
         abut_separation found;
-        abut_status status = abuti_pair_distance(a, b, false, NULL, &found);
-        if (status || found.distance > range)
-            return status;
+        if (!patch_check(call->memory, abuti_pair_distance(a, b, false, NULL, &found)) ||
+            found.distance > range)
+            return;
         gap_range += found.distance;
     }
     abuti_pair_frame_init(a, b, &frame);
-    abut_status status =
-        abuti_patch_add_gaps(work, &frame, real_min(range, gap_range), overlaps, &call->answers);
-    if (!status && !overlaps && (has_degenerate || (range > gap_range && !call->answers.count)))
-        status = add_nearest_gap(work, call);
+    abuti_patch_add_gaps(work, &frame, real_min(range, gap_range), overlaps, &call->answers);
+    if (!overlaps && (has_degenerate || (range > gap_range && !call->answers.count)))
+        add_nearest_gap(work, call);
     call->touches |= call->answers.count > 0;
-    return status;
 }
 
 /* ---- volumes ---- */
@@ -511,94 +491,82 @@ static void divide_volume(patch_work *work, patch_call *call) {
 
 /* ---- abut_contact_find() ---- */
 
-static abut_status check_arguments(const abuti_posed *a, const abuti_posed *b,
-                                   const abut_patch_options *options, patch_call *call,
-                                   const abut_patches *patches) {
-    const char *name = "abut_contact_find";
-    abut_status status = abuti_pair_check(name, a, b, patches, "patches");
-    return status ? status : abuti_patch_options(name, options, patches, &call->options);
-}
-
-/* Computes all patches of a pair, for the chosen orientation of each body. */
-static abut_status compute_patches(patch_work *work, patch_call *call) {
-    abuti_patch_reset(work, call);
-    abut_status status = abuti_patch_find_regions_at(work, call);
-    if (status)
-        return status;
-    call->size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    call->max_gap = work->max_gap = compute_touch_gap(call);
-    call->touches = work->segment_count > 0;
-    status = add_overlap_answers(work, call);
-    if (!status && call->answers.count && !work->region_count && !call->options.skip_verification &&
-        !call->is_verified)
-        status = abuti_patch_separate(work, call);
-    if (!status && call->has_sheet && call->answers.count && work->region_count &&
-        !call->has_contained && !call->options.skip_verification)
-        status = abuti_patch_shorten_sheet(work, call);
-    for (size_t i = 0; i < call->answers.count && !status; i++)
-        if (call->answers.list[i].region != ABUT_NONE)
-            abuti_patch_local_normals(work, &call->answers.list[i]);
-    if (!status)
-        divide_volume(work, call);
-    if (!status && call->options.margin > 0)
-        status = add_gap_answers(work, call);
-    return status;
-}
-
 /* Computes the volume of all overlaps, or the area of the overlaps of two sheets, for the chosen
  * orientation of each body; infinity if the skins do not intersect. */
-static abut_status compute_overlap_extent(patch_work *work, patch_call *call, bool is_area,
-                                          double *extent) {
+static double compute_overlap_extent(patch_work *work, const patch_call *call, bool is_area) {
     abuti_patch_reset(work, call);
-    abut_status status = abuti_patch_find_regions_at(work, call);
-    *extent = work->region_count ? 0 : INFINITY;
-    for (size_t i = 0; i < work->region_count && !status && !is_area; i++)
-        *extent += fabs(work->regions[i].volume);
-    for (size_t i = 0; i < work->facet_count && !status && is_area; i++)
-        *extent += patch_area_length(work->facets[i].area);
-    return status;
+    abuti_patch_find_regions_at(work, call);
+    double extent = work->region_count ? 0 : INFINITY;
+    for (size_t i = 0; i < work->region_count && !is_area; i++)
+        extent += fabs(work->regions[i].volume);
+    for (size_t i = 0; i < work->facet_count && is_area; i++)
+        extent += patch_area_length(work->facets[i].area);
+    return extent;
 }
 
-/* Computes all patches. A sheet has two sides and no interior: the orientation is chosen that cuts
- * off the smaller part of the other body. */
-static abut_status compute_oriented_patches(patch_work *work, patch_call *call) {
-    bool sheet[2];
-    double smallest = INFINITY;
+/* Chooses the orientation of sheets, which have two sides and no interior: the one that cuts off
+ * the smaller part of the other body. */
+static void orient_sheets(patch_work *work, patch_call *call) {
+    bool is_sheet[2];
     for (int side = 0; side < 2; side++) {
         const bvh_interior *interior;
-        abut_status status = abuti_bvh_interior(call->posed[side].bvh, &interior);
-        if (status)
-            return status;
-        sheet[side] = !interior->has_solids;
+        if (!patch_check(call->memory, abuti_bvh_interior(call->posed[side].bvh, &interior)))
+            return;
+        is_sheet[side] = !interior->has_solids;
     }
-    call->has_sheet = sheet[0] || sheet[1];
+    call->has_sheet = is_sheet[0] || is_sheet[1];
+    double smallest = INFINITY;
     int best = 0;
     for (int reversed_bits = 0; reversed_bits < 4 && call->has_sheet && smallest > 0;
          reversed_bits++) {
-        double extent;
-        if ((reversed_bits & 1 && !sheet[0]) || (reversed_bits & 2 && !sheet[1]))
+        if ((reversed_bits & 1 && !is_sheet[0]) || (reversed_bits & 2 && !is_sheet[1]))
             continue;
         call->is_reversed[0] = reversed_bits & 1;
         call->is_reversed[1] = reversed_bits & 2;
-        abut_status status = compute_overlap_extent(work, call, sheet[0] && sheet[1], &extent);
-        if (status)
-            return status;
+        const double extent = compute_overlap_extent(work, call, is_sheet[0] && is_sheet[1]);
         if (extent < smallest) {
             best = reversed_bits;
             smallest = extent;
         }
-        if (!work->contour.has_candidates)
+        if (!work->contour.has_candidates || call->memory->status)
             break;
     }
     call->is_reversed[0] = best & 1;
     call->is_reversed[1] = best & 2;
-    return compute_patches(work, call);
+}
+
+/* Computes all patches of a pair: overlaps, then gaps. */
+static void compute_patches(patch_work *work, patch_call *call) {
+    const bool verifies = !call->options.skip_verification;
+    orient_sheets(work, call);
+    abuti_patch_reset(work, call);
+    abuti_patch_find_regions_at(work, call);
+    if (call->memory->status)
+        return;
+    call->size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    call->max_gap = work->max_gap = compute_touch_gap(call);
+    call->touches = work->segment_count > 0;
+    add_overlap_answers(work, call);
+    if (verifies && call->answers.count && !work->region_count && !call->is_verified)
+        abuti_patch_separate(work, call);
+    if (verifies && call->has_sheet && call->answers.count && work->region_count &&
+        !call->has_contained)
+        abuti_patch_shorten_sheet(work, call);
+    for (size_t i = 0; i < call->answers.count; i++)
+        if (call->answers.list[i].region != ABUT_NONE)
+            abuti_patch_local_normals(work, &call->answers.list[i]);
+    divide_volume(work, call);
+    if (call->options.margin > 0)
+        add_gap_answers(work, call);
 }
 
 abut_status abuti_contact_bvhs(const abuti_posed *a, const abuti_posed *b,
                                const abut_patch_options *options, abut_patches *patches) {
+    static const char function[] = "abut_contact_find";
     patch_call call = {.memory = NULL};
-    abut_status status = check_arguments(a, b, options, &call, patches);
+    abut_status status = abuti_pair_check(function, a, b, patches, "patches");
+    if (!status)
+        status = abuti_patch_options(function, options, patches, &call.options);
     if (status)
         return status;
     abut_context *before = abuti_context_enter(a->bvh->context); /* for either order */
@@ -609,7 +577,7 @@ abut_status abuti_contact_bvhs(const abuti_posed *a, const abuti_posed *b,
     call.posed[1] = (abuti_posed){NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
     call.max_translation =
         real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
-    patch_frame frame = {.function = "abut_contact_find",
+    patch_frame frame = {.function = function,
                          .motion = abuti_motion_of(&second->pose),
                          .origin = second->bvh->mesh->origin,
                          .swapped = call.swapped,
@@ -622,11 +590,10 @@ abut_status abuti_contact_bvhs(const abuti_posed *a, const abuti_posed *b,
     patch_work work;
     abuti_patch_memory_start(&memory, a->bvh->context);
     call.memory = &memory;
-    status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
-    if (!status)
-        status = abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
-    if (!status)
-        status = compute_oriented_patches(&work, &call);
+    if (patch_check(&memory, abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh)) &&
+        patch_check(&memory, abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh)))
+        compute_patches(&work, &call);
+    status = memory.status;
     if (!status) {
         const bool exact = !call.touches && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status =

@@ -134,16 +134,20 @@ typedef struct patch_table {
     size_t count, capacity; /* capacity: 0 or a power of two */
 } patch_table;
 
+typedef struct patch_range {
+    uint32_t begin, end;
+} patch_range;
+
 /* A connected region of the overlap of two bodies. */
 typedef struct patch_region {
     vec3 origin; /* of the integrals: a point of the contour */
     vec3 area;   /* area vector S of a's surface inside b */
     double volume, length;
-    vec3 centre;                       /* of the contour */
-    bool is_gap;                       /* only the skins overlap here, the bodies do not */
-    uint32_t facet_begin, facet_end;   /* in `facets`, after sorting */
-    uint32_t point_begin, point_end;   /* its crossings, in `region_crossings` */
-    uint32_t vertex_begin, vertex_end; /* its inside vertices, in `region_vertices` */
+    vec3 centre;          /* of the contour */
+    bool is_gap;          /* only the skins overlap here, the bodies do not */
+    patch_range facets;   /* in `facets`, after sorting */
+    patch_range points;   /* its crossings, in `region_crossings` */
+    patch_range vertices; /* its inside vertices, in `region_vertices` */
 } patch_region;
 
 /* ---- patch_plane.c: projection of inside surfaces along a normal ---- */
@@ -173,18 +177,20 @@ typedef struct patch_projection {
     uint32_t cells_per_side; /* cell c has cell_faces[cell_begin[c]] to cell_faces[cell_begin[c + 1]
                                 - 1] */
     double lo[2], scale[2];
-    uint32_t *cell_begin, *cell_count; /* cell_count: triangles in a cell */
-    uint32_t *cell_faces;
+    uint32_t *cell_begin, *cell_faces;
     double (*cell_extremes)[2]; /* of each cell: a's lowest and b's highest corner */
-    size_t begin_capacity, count_capacity, cell_face_capacity, extreme_capacity;
+    size_t begin_capacity, cell_face_capacity, extreme_capacity;
 } patch_projection;
 
 /* An arena: memory that is released all at once. It starts with a buffer of its own, then allocates
- * blocks. */
+ * blocks. It also keeps the first error of the query, of any function. After an error allocations
+ * fail, functions of a query return early with incomplete results, and the query fails at its end.
+ */
 enum { PATCH_BYTES = 49152 };
 
 typedef struct patch_memory {
     abut_context *context;
+    abut_status status; /* the first error */
     unsigned char *at, *end;
     void **blocks; /* the last block; the first word of a block is the previous block */
     size_t block_bytes;
@@ -197,7 +203,7 @@ typedef struct patch_work {
     double max_gap;      /* of contacts of overlaps: rounding error of a touch */
     patch_body body[2];
     contour_search contour;
-    abut_status status; /* this member and the following ones are cleared by abuti_patch_reset() */
+    /* This member and the following ones are cleared by abuti_patch_reset(). */
     patch_crossing *crossings;
     size_t crossing_count, crossing_capacity;
     patch_segment *segments;
@@ -238,19 +244,28 @@ void abuti_patch_memory_end(patch_memory *memory);
 /* Returns memory that is valid until abuti_patch_memory_end(), aligned to 16 bytes. Returns null
  * and sets the error if there is not enough memory. */
 void *abuti_patch_allocate(patch_memory *memory, size_t count, size_t bytes);
+/* Keeps the first error. Returns whether there is none so far. */
+static inline bool patch_check(patch_memory *memory, abut_status status) {
+    memory->status = memory->status ? memory->status : status;
+    return !memory->status;
+}
 /* Returns the value of a key, which must not be 0. Inserts it with `value` if it is missing, and
  * sets *added. Returns null if there is not enough memory. */
-uint32_t *abuti_patch_table_insert(patch_work *work, patch_table *table, uint64_t key,
+uint32_t *abuti_patch_table_insert(patch_memory *memory, patch_table *table, uint64_t key,
                                    uint32_t value, bool *added);
 /* Returns the value of a key, or ABUT_NONE. */
 uint32_t abuti_patch_table_find(const patch_table *table, uint64_t key);
-/* Enlarges the array whose address is `array` to at least `required` elements, and copies the first
- * `count`. */
-abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t required,
-                             size_t bytes, size_t *capacity);
+/* Enlarges the array whose address is `array` to at least `required` elements if its capacity is
+ * smaller, and copies the first `count`. Returns false after an error. */
+bool abuti_patch_reserve(patch_memory *memory, void *array, size_t count, size_t required,
+                         size_t bytes, size_t *capacity);
+#define PATCH_RESERVE(memory, list, count, required, capacity) \
+    abuti_patch_reserve(memory, &(list), count, required, sizeof *(list), &(capacity))
+#define PATCH_RESERVE_ONE(memory, list, count, capacity) \
+    PATCH_RESERVE(memory, list, count, (count) + 1, capacity)
 /* Computes contour, inside surfaces and regions. `frame`: frame of the pair, whose padding includes
  * the skins. There are no regions if the skins do not intersect. */
-abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame);
+void abuti_patch_find_regions(patch_work *work, const pair_frame *frame);
 
 /* Returns whether the edges p0 p1 and q0 q1 cross in the projection along z, with the parameters of
  * the crossing. Parallel edges do not. */
@@ -272,18 +287,16 @@ void abuti_patch_tangents(vec3 normal, vec3 tangent[2]);
  * REGION: inside triangles of a region;
  * WALL: the same without steep ones;
  * BODIES: all triangles of both bodies;
- * RAYS: none; vertices inside the other body are measured by rays;
- * AUTO: REGION, BODIES or RAYS, chosen by abuti_measure_choose_scope(). */
+ * RAYS: none; vertices inside the other body are measured by rays. */
 typedef enum patch_scope {
     PATCH_SCOPE_REGION,
     PATCH_SCOPE_WALL,
     PATCH_SCOPE_BODIES,
-    PATCH_SCOPE_RAYS,
-    PATCH_SCOPE_AUTO
+    PATCH_SCOPE_RAYS
 } patch_scope;
 
-abut_status abuti_patch_project(patch_work *work, const patch_region *region, vec3 normal,
-                                patch_scope scope);
+void abuti_patch_project(patch_work *work, const patch_region *region, vec3 normal,
+                         patch_scope scope);
 /* The interval of a column that counts if the column intersects the overlap several times, as
  * between the turns of a thread:
  * ABOVE: starts at the height of a vertex of a;
@@ -312,6 +325,12 @@ void abuti_patch_visit_edge_crossings(const patch_projection *projection, double
                                       patch_edge_visitor *visit, void *data);
 
 /* ---- patch_point.c: contact patches of a region ---- */
+
+/* A candidate normal of a region. */
+typedef struct patch_normal {
+    vec3 normal;
+    double face_area; /* area of the faces with this normal; 0 = no face has it */
+} patch_normal;
 
 enum {
     PATCH_POINTS = 8,  /* maximum number of points of a patch */
@@ -374,6 +393,7 @@ typedef struct patch_answers {
 } patch_answers;
 
 #define PATCH_MERGE_DISTANCE 1e-6 /* of the smaller body: nearer points are merged */
+#define PATCH_DEEP_FRACTION 0.75  /* of the largest depth: such vertices are nearly as deep */
 #define PATCH_TILT 1e-3           /* depth range / extent of faces that are tilted by 5e-4 rad */
 
 /* A candidate contact point, and its coordinates across the normal. */
@@ -431,7 +451,13 @@ static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
     return cosine > PATCH_FLAT_COSINE || cosine < PATCH_WALL_COSINE ? v3(0, 0, 0) : local;
 }
 
-/* ---- patch_measure.c: normals of points on curved walls ---- */
+/* ---- patch_measure.c: ids of crossings, and normals of points on curved walls ---- */
+
+/* Returns the crossing of an edge with a face of the other body, or a vertex of both that
+ * is within a radius: first those of a, because rounding errors determine which edges cross there.
+ * So points keep their ids when a gap becomes an overlap. `face`: ABUT_NONE if it is unknown. */
+patch_point abuti_patch_snap_crossing(const patch_work *work, patch_point crossing, uint32_t face,
+                                      double radius);
 
 /* The weighted sum of the normals of the triangles around a point. */
 typedef struct patch_normal_sum {
@@ -452,26 +478,27 @@ void abuti_patch_normal_add(patch_normal_sum *sum, uint32_t side, uint32_t face,
 vec3 abuti_patch_normal_end(const patch_normal_sum *sum);
 
 /* Inserts a patch into a list that is sorted by depth, deepest first. */
-abut_status abuti_patch_add(patch_memory *memory, patch_answers *answers,
-                            const patch_answer *answer);
+void abuti_patch_add(patch_memory *memory, patch_answers *answers, const patch_answer *answer);
 
 /* Computes the patch of a region along its best candidate normal: the one with the smallest depth,
  * but a normal of faces is preferred unless another one is clearly less deep. The patch has no
  * points if all gaps exceed `max_gap`. */
-abut_status abuti_patch_compute_best(patch_work *work, const patch_region *region, vec3 hint,
-                                     patch_answer *answer);
-/* Computes the candidate normals of a region, with their opposites if a body has passed through the
- * other. Returns their number. */
+void abuti_patch_compute_best(patch_work *work, const patch_region *region, vec3 hint,
+                              patch_answer *answer);
+/* Finds the candidate normals of a region, and returns their number. Sets *passes_through if a body
+ * has passed through the other. Then opposite normals are candidates too. So are both normals of
+ * faces that are larger than |S| and nearly parallel to S, as of a plate that is inside another at
+ * the same height. */
 int abuti_patch_candidate_normals(const patch_work *work, const patch_region *region,
-                                  vec3 normals[PATCH_NORMALS]);
+                                  patch_normal normals[PATCH_NORMALS], bool *passes_through);
 /* Returns whether the normals of a region differ so much that their areas nearly cancel. */
 bool abuti_patch_areas_cancel(const patch_work *work, const patch_region *region);
 /* Divides a region into walls. Each wall is measured along its own normal over its own triangles,
  * whose normals are within 45 degrees of it, or within 26 degrees if `narrow`. Walls are sorted by
- * depth, deepest first. The wide walls of the last region are cached, so all calls for a region
- * must have the same `max_points` and `max_gap`. */
-abut_status abuti_patch_find_walls(patch_work *work, const patch_region *region, bool narrow,
-                                   patch_answer answers[PATCH_NORMALS], int *count);
+ * depth, deepest first; returns their number. The wide walls of the last region are cached, so all
+ * calls for a region must have the same `max_points` and `max_gap`. */
+int abuti_patch_find_walls(patch_work *work, const patch_region *region, bool narrow,
+                           patch_answer answers[PATCH_NORMALS]);
 /* Computes the patch of a component of side `inner` that is inside the other body and does not
  * intersect it. */
 void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t component, vec3 hint,
@@ -480,23 +507,23 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
  * normal of the wall: as the hint of the next step it yields the same wall again. */
 void abuti_patch_local_normals(const patch_work *work, patch_answer *answer);
 /* Computes the patch of a region along one normal. */
-abut_status abuti_patch_compute_along(patch_work *work, const patch_region *region, vec3 normal,
-                                      patch_scope scope, patch_answer *answer);
-/* Computes the largest depth of all regions, except gaps, along a normal. If it exceeds `limit`,
+void abuti_patch_compute_along(patch_work *work, const patch_region *region, vec3 normal,
+                               patch_scope scope, patch_answer *answer);
+/* Returns the largest depth of all regions, except gaps, along a normal. If it exceeds `limit`,
  * the result is a lower bound of it. */
-abut_status abuti_patch_max_depth(patch_work *work, vec3 normal, double limit, double *depth);
+double abuti_patch_max_depth(patch_work *work, vec3 normal, double limit);
 
 /* Adds the region between a component of a side and those cavities of the other body that are
  * completely inside it. `cavities`: one flag for each component of the other body. */
-abut_status abuti_patch_add_cavity_region(patch_work *work, uint32_t side, uint32_t component,
-                                          const bool *cavities);
+void abuti_patch_add_cavity_region(patch_work *work, uint32_t side, uint32_t component,
+                                   const bool *cavities);
 
 /* ---- patch_proximity.c: gaps ---- */
 
 /* Adds a patch for each wall within the range, and adds points within the range to the patches of
  * overlaps. `overlaps`: the bodies overlap somewhere. Triangles without area are skipped. */
-abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, double range,
-                                 bool overlaps, patch_answers *answers);
+void abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, double range, bool overlaps,
+                          patch_answers *answers);
 
 /* ---- patch_write.c: options and results, also of primitives ---- */
 
@@ -517,11 +544,6 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
                               bool is_verified, abut_reliability reliability, abut_patches *out);
 
-/* ---- patch.c ---- */
-
-/* Orders the meshes of two BVHs. Returns a negative or positive number, or 0 if they are equal. */
-int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);
-
 /* ---- a query for contact patches ---- */
 
 typedef struct patch_call {
@@ -538,7 +560,6 @@ typedef struct patch_call {
     patch_answers answers;
     bool has_contained; /* some of them belong to components completely inside the other body */
     double contained_volume; /* of components completely inside the other body, minus cavities */
-    bool uses_exact_depths;  /* the only slack of shifts is EXACT_SHIFT_SLACK */
     bool is_press_fit;       /* shallow opposite walls: no shift is searched */
     bool touches;   /* surfaces are within the margin: boundary edges may affect the result */
     unsigned doubt; /* of containment, as from abuti_pair_contains() */
@@ -548,26 +569,35 @@ typedef struct patch_call {
 
 /* ---- patch.c ---- */
 
+/* Orders the meshes of two BVHs. Returns a negative or positive number, or 0 if they are equal. */
+int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);
 /* Resets the work except the bodies. */
 void abuti_patch_reset(patch_work *work, const patch_call *call);
 /* Computes contours and regions at the poses of the call. */
-abut_status abuti_patch_find_regions_at(patch_work *work, const patch_call *call);
+void abuti_patch_find_regions_at(patch_work *work, const patch_call *call);
 /* Returns whether a region counts. The contour of a hole, and a contour shorter than
  * PATCH_MIN_CONTOUR beside longer ones, do not. */
 bool abuti_patch_region_counts(const patch_work *work, const patch_call *call, size_t i);
 
 /* ---- patch_separate.c ---- */
 
+/* By which shifts exceed depths, so that an exact test finds the bodies apart. */
+typedef struct patch_slack {
+    double depth, size; /* fractions of the depth and of the smaller body */
+} patch_slack;
+#define PATCH_SLACK ((patch_slack){.depth = 1e-6, .size = 1e-7})
+#define PATCH_EXACT_SLACK ((patch_slack){.size = 2e-9}) /* rounding errors, if depths are exact */
 /* Computes the joint shift of a: the shortest shift that moves by at least the depth of every
- * patch, plus a slack that is relative to `size`, along its normal. Returns false if there is none,
- * as between opposite walls. */
-bool abuti_patch_joint_shift(double size, const patch_answer *answers, size_t count, vec3 *shift);
+ * patch, plus a slack, along its normal (Hildreth 1957, "A quadratic programming procedure").
+ * `size`: of the smaller body. Returns false if there is none, as between opposite walls. */
+bool abuti_patch_joint_shift(double size, patch_slack slack, const patch_answer *answers,
+                             size_t count, vec3 *shift);
 /* Tests exactly whether the bodies are apart after a shift of the first one. */
-abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apart);
+bool abuti_patch_test_apart(const patch_call *call, vec3 shift);
 /* Sets the shallowest patches that separate the bodies. If none are found, sets patches with local
  * depths and leaves call->is_verified false. */
-abut_status abuti_patch_separate(patch_work *work, patch_call *call);
+void abuti_patch_separate(patch_work *work, patch_call *call);
 /* Replaces the patches of a sheet if a shift along a face of the contour is much shorter. */
-abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call);
+void abuti_patch_shorten_sheet(patch_work *work, patch_call *call);
 
 #endif

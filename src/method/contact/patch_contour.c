@@ -19,19 +19,8 @@
  */
 #include "contact/patch.h"
 
-#include <math.h>
+#include <stddef.h>
 #include <string.h>
-
-/* ---- lists ---- */
-
-/* Reserves one more element in a list. */
-static bool reserve_one(patch_work *work, void *list, size_t count, size_t bytes,
-                        size_t *capacity) {
-    if (count == *capacity && !work->status)
-        work->status =
-            abuti_patch_grow(work->memory, list, count, count ? count + 1 : 64, bytes, capacity);
-    return !work->status;
-}
 
 /* ---- crossings ---- */
 
@@ -50,10 +39,8 @@ static bool allocate_marks(patch_work *work) {
             abuti_patch_allocate(work->memory, view->vertex_count, sizeof *marks->vertex_index);
         marks->first_crossing =
             abuti_patch_allocate(work->memory, view->edge_count, sizeof *marks->first_crossing);
-        if (!bits || !marks->vertex_index || !marks->first_crossing) {
-            work->status = ABUT_ERROR_MEMORY;
+        if (work->memory->status)
             return false;
-        }
         memset(bits, 0, all * sizeof *bits);
         marks->intersected = bits;
         marks->visited = bits + faces;
@@ -89,8 +76,8 @@ static uint32_t find_or_add_crossing(patch_work *work, const contour_pair *pair,
     for (uint32_t i = *link; i != ABUT_NONE; i = work->crossings[i].next)
         if (work->crossings[i].face == face)
             return i;
-    if (!reserve_one(work, &work->crossings, work->crossing_count, sizeof *work->crossings,
-                     &work->crossing_capacity))
+    if (!PATCH_RESERVE_ONE(work->memory, work->crossings, work->crossing_count,
+                           work->crossing_capacity))
         return ABUT_NONE;
     while (*link != ABUT_NONE && work->crossings[*link].t <= c->t)
         link = &work->crossings[*link].next;
@@ -105,20 +92,22 @@ static uint32_t find_or_add_crossing(patch_work *work, const contour_pair *pair,
 static void add_segment(void *data, const contour_pair *pair, const contour_crossing ends[2],
                         int begin) {
     patch_work *work = data;
-    if (!work->marks[0].crossed && !allocate_marks(work))
+    if (work->memory->status || (!work->marks[0].crossed && !allocate_marks(work))) {
+        work->contour.status = work->memory->status;
         return;
+    }
     /* Of two edges of one triangle, first the one that begins at their common corner. */
     int first = ends[0].side == ends[1].side && ends[1].edge == ends[0].edge + 1;
     uint32_t crossing[2];
     for (int i = 0; i < 2; i++)
         crossing[i ^ first] = find_or_add_crossing(work, pair, &ends[i ^ first]);
-    if (!work->status && reserve_one(work, &work->segments, work->segment_count,
-                                     sizeof *work->segments, &work->segment_capacity))
+    if (PATCH_RESERVE_ONE(work->memory, work->segments, work->segment_count,
+                          work->segment_capacity))
         work->segments[work->segment_count++] =
             (patch_segment){{pair->face[0]->face, pair->face[1]->face},
                             crossing[begin],
                             crossing[!begin]};
-    work->contour.status = work->status;
+    work->contour.status = work->memory->status;
 }
 
 /* ---- edges ---- */
@@ -133,8 +122,7 @@ static bool is_first_crossing(const patch_work *work, uint32_t i) {
 /* Marks a vertex as inside, reached by the last flood fill. */
 static void mark_inside(patch_work *work, uint32_t side, uint32_t vertex) {
     if (!set_bit(work->marks[side].inside, vertex) ||
-        !reserve_one(work, &work->vertices, work->vertex_count, sizeof *work->vertices,
-                     &work->vertex_capacity))
+        !PATCH_RESERVE_ONE(work->memory, work->vertices, work->vertex_count, work->vertex_capacity))
         return;
     work->marks[side].vertex_index[vertex] = (uint32_t)work->vertex_count;
     work->vertices[work->vertex_count++] =
@@ -149,18 +137,18 @@ static void flood_face(patch_work *work, uint32_t side, uint32_t face, uint32_t 
     if (abuti_is_collapsed(corner)) /* connects separate surfaces */
         return;
     if (is_set(work->marks[side].intersected, face)) {
-        for (uint32_t k = 0; k < 3 && !work->status; k++) {
+        for (uint32_t k = 0; k < 3; k++) {
             uint32_t next = corner[next_corner(k)];
             if ((corner[k] == vertex || next == vertex) &&
                 !is_set(work->marks[side].crossed, skin->view.triangle_edges[3 * (size_t)face + k]))
                 mark_inside(work, side, corner[k] == vertex ? next : corner[k]);
         }
     } else if (set_bit(work->marks[side].visited, face) &&
-               reserve_one(work, &work->inside_faces, work->inside_face_count,
-                           sizeof *work->inside_faces, &work->inside_face_capacity)) {
+               PATCH_RESERVE_ONE(work->memory, work->inside_faces, work->inside_face_count,
+                                 work->inside_face_capacity)) {
         work->inside_faces[work->inside_face_count++] =
             (patch_inside_face){side, face, work->flood_count - 1};
-        for (int k = 0; k < 3 && !work->status; k++)
+        for (int k = 0; k < 3; k++)
             mark_inside(work, side, corner[k]);
     }
 }
@@ -170,10 +158,9 @@ static void flood_face(patch_work *work, uint32_t side, uint32_t face, uint32_t 
 static void flood_from_vertex(patch_work *work, uint32_t side, uint32_t vertex) {
     const abut_topology_arrays *view = &work->body[side].skin->view;
     size_t i = work->vertex_count;
-    for (mark_inside(work, side, vertex); i < work->vertex_count && !work->status; i++) {
+    for (mark_inside(work, side, vertex); i < work->vertex_count; i++) {
         uint32_t v = work->vertices[i].vertex;
-        for (uint32_t f = view->vertex_face_begin[v];
-             f < view->vertex_face_begin[v + 1] && !work->status; f++)
+        for (uint32_t f = view->vertex_face_begin[v]; f < view->vertex_face_begin[v + 1]; f++)
             flood_face(work, side, view->vertex_faces[f], v);
     }
 }
@@ -189,16 +176,13 @@ static void flood_from_crossing(patch_work *work, uint32_t side, uint32_t vertex
     const patch_marks *marks = &work->marks[side];
     if (!is_set(marks->inside, vertex)) {
         uint32_t node = (uint32_t)work->crossing_count + work->flood_count;
-        if (node == work->parent_capacity)
-            work->status = abuti_patch_grow(work->memory, &work->parent, node, node + (size_t)1,
-                                            sizeof *work->parent, &work->parent_capacity);
-        if (work->status)
+        if (!PATCH_RESERVE_ONE(work->memory, work->parent, (size_t)node, work->parent_capacity))
             return;
         work->parent[node] = node;
         work->flood_count++;
         flood_from_vertex(work, side, vertex);
     }
-    uint32_t index = work->status ? ABUT_NONE : inside_index(marks, vertex);
+    uint32_t index = work->memory->status ? ABUT_NONE : inside_index(marks, vertex);
     if (index != ABUT_NONE)
         abuti_join(work->parent, (uint32_t)work->crossing_count + work->vertices[index].flood,
                    crossing);
@@ -206,7 +190,7 @@ static void flood_from_crossing(patch_work *work, uint32_t side, uint32_t vertex
 
 /* Runs flood fills from all crossed edges, and joins crossings along inside parts of edges. */
 static void flood_from_crossings(patch_work *work) {
-    for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
+    for (uint32_t i = 0; i < work->crossing_count; i++) {
         const patch_crossing *c = &work->crossings[i];
         const uint32_t *ends = work->body[c->side].skin->view.edges + 2 * (size_t)c->edge;
         if (!is_first_crossing(work, i))
@@ -219,7 +203,7 @@ static void flood_from_crossings(patch_work *work) {
                 abuti_join(work->parent, last, c->next);
             last = c->next;
         }
-        if (c->enters && !work->status)
+        if (c->enters)
             flood_from_crossing(work, c->side, ends[1], last);
     }
 }
@@ -231,16 +215,13 @@ static void add_facet_area(patch_work *work, uint32_t side, uint32_t face, uint3
     bool added;
     assert(side < 2 && region < UINT32_C(1) << 30);
     uint64_t key = (uint64_t)(side + 1) << 62 | (uint64_t)region << 32 | face;
-    uint32_t *value = abuti_patch_table_insert(work, &work->facet_index, key,
+    uint32_t *value = abuti_patch_table_insert(work->memory, &work->facet_index, key,
                                                (uint32_t)work->facet_count, &added);
-    if (!value)
+    if (!value ||
+        !PATCH_RESERVE_ONE(work->memory, work->facets, work->facet_count, work->facet_capacity))
         return;
-    if (added) {
-        if (!reserve_one(work, &work->facets, work->facet_count, sizeof *work->facets,
-                         &work->facet_capacity))
-            return;
+    if (added)
         work->facets[work->facet_count++] = (patch_facet){side, face, region, v3(0, 0, 0)};
-    }
     patch_facet *facet = &work->facets[*value];
     facet->area = v3_add(facet->area, area);
 }
@@ -255,8 +236,8 @@ static uint32_t find_or_add_region(patch_work *work, uint32_t *region_number, ui
                                    vec3 at) {
     uint32_t r = abuti_root(work->parent, node);
     if (region_number[r] == ABUT_NONE) {
-        if (!reserve_one(work, &work->regions, work->region_count, sizeof *work->regions,
-                         &work->region_capacity))
+        if (!PATCH_RESERVE_ONE(work->memory, work->regions, work->region_count,
+                               work->region_capacity))
             return 0;
         region_number[r] = (uint32_t)work->region_count;
         work->regions[work->region_count++] = (patch_region){.origin = at};
@@ -265,11 +246,11 @@ static uint32_t find_or_add_region(patch_work *work, uint32_t *region_number, ui
 }
 
 static void add_segment_areas(patch_work *work, uint32_t *region_number) {
-    for (size_t i = 0; i < work->segment_count && !work->status; i++) {
+    for (size_t i = 0; i < work->segment_count; i++) {
         const patch_segment *s = &work->segments[i];
         vec3 from = work->crossings[s->from].at, to = work->crossings[s->to].at;
         uint32_t region = find_or_add_region(work, region_number, s->from, from);
-        if (work->status)
+        if (work->memory->status)
             return;
         patch_region *r = &work->regions[region];
         double length = v3_length(v3_sub(to, from));
@@ -297,7 +278,7 @@ static void add_edge_part(patch_work *work, const uint32_t *region_number, const
     const patch_body *body = &work->body[c->side];
     const uint32_t *faces, region = region_number[abuti_root(work->parent, node)];
     uint32_t count = abuti_edge_faces(&body->skin->view, c->edge, &faces);
-    for (uint32_t i = 0; i < count && !work->status; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         bool up = abuti_runs_up(&body->skin->view, body->skin->corner, faces[i], c->edge);
         vec3 origin = contour_cached_position(&work->contour, c->side,
                                               body->skin->corner[3 * (size_t)faces[i]]);
@@ -308,7 +289,7 @@ static void add_edge_part(patch_work *work, const uint32_t *region_number, const
 
 /* Adds the inside parts of edges with crossings. */
 static void add_crossed_edges(patch_work *work, const uint32_t *region_number) {
-    for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
+    for (uint32_t i = 0; i < work->crossing_count; i++) {
         const patch_crossing *c = &work->crossings[i];
         const patch_body *body = &work->body[c->side];
         const uint32_t *ends = body->skin->view.edges + 2 * (size_t)c->edge;
@@ -329,7 +310,7 @@ static void add_uncrossed_edges(patch_work *work, const uint32_t *region_number,
     const patch_body *body = &work->body[side];
     const uint32_t *edges = body->skin->view.triangle_edges + 3 * (size_t)face;
     const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
-    for (uint32_t k = 0; k < 3 && !work->status; k++) {
+    for (uint32_t k = 0; k < 3; k++) {
         uint32_t index = inside_index(&work->marks[side], corner[k]);
         if (index == ABUT_NONE || is_set(work->marks[side].crossed, edges[k]))
             continue;
@@ -345,7 +326,7 @@ static void add_uncrossed_edges(patch_work *work, const uint32_t *region_number,
 /* Computes the area vectors of the inside parts of all triangles. */
 static void add_face_areas(patch_work *work, const uint32_t *region_number) {
     add_crossed_edges(work, region_number);
-    for (size_t i = 0; i < work->segment_count && !work->status; i++)
+    for (size_t i = 0; i < work->segment_count; i++)
         for (uint32_t side = 0; side < 2; side++)
             if (set_bit(work->marks[side].visited, work->segments[i].face[side]))
                 add_uncrossed_edges(work, region_number, side, work->segments[i].face[side]);
@@ -353,8 +334,7 @@ static void add_face_areas(patch_work *work, const uint32_t *region_number) {
         const patch_inside_face *w = &work->inside_faces[i];
         const uint32_t *corner = work->body[w->side].skin->corner + 3 * (size_t)w->face;
         const uint32_t *index = work->marks[w->side].vertex_index;
-        if (!reserve_one(work, &work->facets, work->facet_count, sizeof *work->facets,
-                         &work->facet_capacity))
+        if (!PATCH_RESERVE_ONE(work->memory, work->facets, work->facet_count, work->facet_capacity))
             return;
         work->facets[work->facet_count++] =
             (patch_facet){w->side, w->face, region_number[flood_root(work, w->flood)],
@@ -364,109 +344,87 @@ static void add_face_areas(patch_work *work, const uint32_t *region_number) {
     }
 }
 
-/* Sorts facets by region, and computes volumes. */
-static abut_status sort_facets(patch_work *work) {
-    patch_facet *sorted = abuti_patch_allocate(work->memory, work->facet_count, sizeof *sorted);
-    uint32_t begin = 0;
-    if (!sorted)
-        return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < work->facet_count; i++)
-        work->regions[work->facets[i].region].facet_end++;
-    for (size_t i = 0; i < work->region_count; i++) {
-        patch_region *r = &work->regions[i];
-        uint32_t count = r->facet_end;
-        r->facet_begin = r->facet_end = begin;
-        begin += count;
+/* Returns the indices of items sorted by their regions, and sets the ranges of the regions. */
+static uint32_t *sort_by_region(patch_work *work, const uint32_t *region, size_t count,
+                                size_t range_offset) {
+    uint32_t *order = abuti_patch_allocate(work->memory, count, sizeof *order), begin = 0;
+    unsigned char *ranges = (unsigned char *)work->regions + range_offset;
+    if (!order)
+        return NULL;
+#define RANGE(r) ((patch_range *)(void *)(ranges + (r) * sizeof *work->regions))
+    for (size_t i = 0; i < count; i++)
+        RANGE(region[i])->end++;
+    for (size_t r = 0; r < work->region_count; r++) {
+        const uint32_t size = RANGE(r)->end;
+        *RANGE(r) = (patch_range){begin, begin};
+        begin += size;
     }
-    for (size_t i = 0; i < work->facet_count; i++) {
-        const patch_facet *f = &work->facets[i];
-        const patch_body *body = &work->body[f->side];
+    for (size_t i = 0; i < count; i++)
+        order[RANGE(region[i])->end++] = (uint32_t)i;
+#undef RANGE
+    return order;
+}
+
+/* Sorts facets, crossings and vertices by region, and completes the integrals. */
+static void sort_all_by_region(patch_work *work, const uint32_t *region_number) {
+    const size_t crossings = work->crossing_count, vertices = work->vertex_count,
+                 facets = work->facet_count;
+    uint32_t *crossing_region = abuti_patch_allocate(work->memory, crossings, sizeof(uint32_t));
+    uint32_t *vertex_region = abuti_patch_allocate(work->memory, vertices, sizeof(uint32_t));
+    uint32_t *facet_region = abuti_patch_allocate(work->memory, facets, sizeof(uint32_t));
+    patch_facet *sorted = abuti_patch_allocate(work->memory, facets, sizeof *sorted);
+    if (work->memory->status)
+        return;
+    for (uint32_t i = 0; i < crossings; i++)
+        crossing_region[i] = region_number[abuti_root(work->parent, i)];
+    for (size_t i = 0; i < vertices; i++)
+        vertex_region[i] = region_number[flood_root(work, work->vertices[i].flood)];
+    for (size_t i = 0; i < facets; i++)
+        facet_region[i] = work->facets[i].region;
+    work->crossing_region = crossing_region;
+    work->region_crossings =
+        sort_by_region(work, crossing_region, crossings, offsetof(patch_region, points));
+    work->region_vertices =
+        sort_by_region(work, vertex_region, vertices, offsetof(patch_region, vertices));
+    const uint32_t *order =
+        sort_by_region(work, facet_region, facets, offsetof(patch_region, facets));
+    if (work->memory->status)
+        return;
+    for (size_t i = 0; i < facets; i++) {
+        const patch_facet *f = &work->facets[order[i]];
         patch_region *r = &work->regions[f->region];
         vec3 at = contour_cached_position(&work->contour, f->side,
-                                          body->skin->corner[3 * (size_t)f->face]);
-        sorted[r->facet_end++] = *f;
+                                          work->body[f->side].skin->corner[3 * (size_t)f->face]);
+        sorted[i] = *f;
         r->volume += v3_dot(v3_sub(at, r->origin), f->area) / 3;
     }
     work->facets = sorted;
-    return ABUT_OK;
-}
-
-/* Returns the region of crossing i, or of vertex i - crossing_count. */
-static uint32_t region_of_item(const patch_work *work, const uint32_t *region_number, size_t i) {
-    return region_number[i < work->crossing_count
-                             ? abuti_root(work->parent, (uint32_t)i)
-                             : flood_root(work, work->vertices[i - work->crossing_count].flood)];
-}
-
-/* Sorts facets, crossings and vertices by region. */
-static abut_status sort_by_region(patch_work *work, const uint32_t *region_number) {
-    size_t crossings = work->crossing_count, vertices = work->vertex_count;
-    abut_status status = sort_facets(work);
-    if (status)
-        return status;
-    work->crossing_region =
-        abuti_patch_allocate(work->memory, crossings, sizeof *work->crossing_region);
-    if (!work->crossing_region)
-        return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < crossings; i++)
-        work->crossing_region[i] = region_number[abuti_root(work->parent, (uint32_t)i)];
-    work->region_crossings =
-        abuti_patch_allocate(work->memory, crossings, sizeof *work->region_crossings);
-    work->region_vertices =
-        abuti_patch_allocate(work->memory, vertices, sizeof *work->region_vertices);
-    if (!work->region_crossings || !work->region_vertices)
-        return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < crossings + vertices; i++) {
-        patch_region *r = &work->regions[region_of_item(work, region_number, i)];
-        if (i < crossings)
-            r->point_end++;
-        else
-            r->vertex_end++;
-    }
-    uint32_t point = 0, vertex = 0;
+    work->facet_capacity = facets;
     for (size_t i = 0; i < work->region_count; i++) {
         patch_region *r = &work->regions[i];
-        if (r->length > 0)
-            r->centre = v3_scale(r->centre, 1 / r->length);
-        else
-            r->centre = r->origin;
-        r->point_begin = point;
-        point += r->point_end;
-        r->point_end = r->point_begin;
-        r->vertex_begin = vertex;
-        vertex += r->vertex_end;
-        r->vertex_end = r->vertex_begin;
+        r->centre = r->length > 0 ? v3_scale(r->centre, 1 / r->length) : r->origin;
     }
-    for (size_t i = 0; i < crossings + vertices; i++) {
-        patch_region *r = &work->regions[region_of_item(work, region_number, i)];
-        if (i < crossings)
-            work->region_crossings[r->point_end++] = (uint32_t)i;
-        else
-            work->region_vertices[r->vertex_end++] = (uint32_t)(i - crossings);
-    }
-    return ABUT_OK;
 }
 
-static abut_status compute_regions(patch_work *work) {
+static void compute_regions(patch_work *work) {
     size_t nodes = work->crossing_count + work->flood_count;
     uint32_t *region_number = abuti_patch_allocate(work->memory, nodes, sizeof *region_number);
     if (!region_number)
-        return ABUT_ERROR_MEMORY;
+        return;
     memset(region_number, 0xff, nodes * sizeof *region_number);
     add_segment_areas(work, region_number);
-    if (!work->status)
+    if (!work->memory->status)
         add_face_areas(work, region_number);
-    abut_status status = work->status ? work->status : sort_by_region(work, region_number);
-    return status;
+    if (!work->memory->status)
+        sort_all_by_region(work, region_number);
 }
 
 /* ---- entry ---- */
 
-static abut_status join_segments(patch_work *work) {
-    work->parent_capacity = 2 * work->crossing_count + 64;
-    work->parent = abuti_patch_allocate(work->memory, work->parent_capacity, sizeof *work->parent);
-    if (!work->parent)
-        return ABUT_ERROR_MEMORY;
+static void join_segments(patch_work *work) {
+    if (!PATCH_RESERVE(work->memory, work->parent, 0, 2 * work->crossing_count + 64,
+                       work->parent_capacity))
+        return;
     for (size_t i = 0; i < work->crossing_count; i++)
         work->parent[i] = (uint32_t)i;
     for (size_t i = 0; i < work->segment_count; i++) {
@@ -474,10 +432,9 @@ static abut_status join_segments(patch_work *work) {
         for (uint32_t side = 0; side < 2; side++)
             set_bit(work->marks[side].intersected, work->segments[i].face[side]);
     }
-    return ABUT_OK;
 }
 
-abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame) {
+void abuti_patch_find_regions(patch_work *work, const pair_frame *frame) {
     contour_search *contour = &work->contour;
     for (int side = 0; side < 2; side++)
         contour->body[side] = work->body[side].surface;
@@ -485,13 +442,16 @@ abut_status abuti_patch_find_regions(patch_work *work, const pair_frame *frame) 
     contour->visit_parallel = NULL;
     contour->data = work;
     contour->status = ABUT_OK;
-    abut_status status = abuti_contour_find(contour, frame, "contacts");
-    if (status || !work->segment_count)
-        return status;
-    if ((status = join_segments(work)))
-        return status;
-    flood_from_crossings(work);
-    return work->status ? work->status : compute_regions(work);
+    if (!patch_check(work->memory, abuti_contour_find(contour, frame, "contacts")) ||
+        !work->segment_count)
+        return;
+    join_segments(work);
+    if (!work->memory->status)
+        flood_from_crossings(work);
+    if (!work->memory->status)
+        compute_regions(work);
+    if (work->memory->status)
+        work->region_count = 0; /* their ranges are not set */
 }
 
 /* ---- regions without a contour ----
@@ -519,57 +479,48 @@ static void add_component(patch_work *work, uint32_t side, uint32_t component) {
         const vec3 area =
             v3_scale(v3_cross(v3_sub(corner[1], corner[0]), v3_sub(corner[2], corner[0])), 0.5);
         r->volume += v3_dot(corner[0], area) / 3;
-        work->facets[r->facet_end++] = (patch_facet){side, t, region, area};
+        work->facets[r->facets.end++] = (patch_facet){side, t, region, area};
     }
     for (uint32_t v = 0; v < view->vertex_count; v++) {
         const uint32_t first = view->vertex_face_begin[v];
         if (first == view->vertex_face_begin[v + 1] ||
             view->triangle_component[view->vertex_faces[first]] != component)
             continue;
-        work->region_vertices[r->vertex_end++] = (uint32_t)work->vertex_count;
+        work->region_vertices[r->vertices.end++] = (uint32_t)work->vertex_count;
         work->vertices[work->vertex_count++] =
             (patch_vertex){.side = side, .vertex = v, .at = patch_skin_position(body, v)};
     }
 }
 
-abut_status abuti_patch_add_cavity_region(patch_work *work, uint32_t side, uint32_t component,
-                                          const bool *cavities) {
+void abuti_patch_add_cavity_region(patch_work *work, uint32_t side, uint32_t component,
+                                   const bool *cavities) {
     const abut_topology_arrays *views[2] = {&work->body[0].skin->view, &work->body[1].skin->view};
     const size_t triangles = (size_t)views[0]->triangle_count + views[1]->triangle_count,
                  vertices = (size_t)views[0]->vertex_count + views[1]->vertex_count;
     const patch_region *last = work->region_count ? &work->regions[work->region_count - 1] : NULL;
-    const uint32_t facet_end = last ? last->facet_end : 0, vertex_end = last ? last->vertex_end : 0;
+    const uint32_t facet_end = last ? last->facets.end : 0,
+                   vertex_end = last ? last->vertices.end : 0;
     patch_memory *memory = work->memory;
     size_t inner_capacity = 0;
-    abut_status status = abuti_patch_grow(memory, &work->facets, facet_end, facet_end + triangles,
-                                          sizeof *work->facets, &work->facet_capacity);
-    if (!status)
-        status = abuti_patch_grow(memory, &work->vertices, work->vertex_count,
-                                  work->vertex_count + vertices, sizeof *work->vertices,
-                                  &work->vertex_capacity);
-    if (!status)
-        status = abuti_patch_grow(memory, &work->region_vertices, vertex_end, vertex_end + vertices,
-                                  sizeof *work->region_vertices, &inner_capacity);
-    if (!status)
-        status =
-            abuti_patch_grow(memory, &work->regions, work->region_count, work->region_count + 1,
-                             sizeof *work->regions, &work->region_capacity);
-    if (status)
-        return status;
+    if (!PATCH_RESERVE(memory, work->facets, facet_end, facet_end + triangles,
+                       work->facet_capacity) ||
+        !PATCH_RESERVE(memory, work->vertices, work->vertex_count, work->vertex_count + vertices,
+                       work->vertex_capacity) ||
+        !PATCH_RESERVE(memory, work->region_vertices, vertex_end, vertex_end + vertices,
+                       inner_capacity) ||
+        !PATCH_RESERVE_ONE(memory, work->regions, work->region_count, work->region_capacity))
+        return;
     const patch_skin *skin = work->body[side].skin;
     const vec3 origin = patch_position(&work->body[side],
                                        skin->corner[3 * (size_t)skin->components[component].face]);
     work->regions[work->region_count++] = (patch_region){.origin = origin,
                                                          .centre = origin,
                                                          .length = skin->size,
-                                                         .facet_begin = facet_end,
-                                                         .facet_end = facet_end,
-                                                         .vertex_begin = vertex_end,
-                                                         .vertex_end = vertex_end};
+                                                         .facets = {facet_end, facet_end},
+                                                         .vertices = {vertex_end, vertex_end}};
     add_component(work, side, component);
     for (uint32_t i = 0; i < views[!side]->component_count; i++)
         if (cavities[i])
             add_component(work, !side, i);
-    work->facet_count = work->regions[work->region_count - 1].facet_end;
-    return ABUT_OK;
+    work->facet_count = work->regions[work->region_count - 1].facets.end;
 }

@@ -28,7 +28,7 @@ enum {
     MAX_PROJECTED_FACES = 8192, /* of both bodies: with more triangles, rays are used */
     MAX_RAY_HITS = 16           /* of one line with a body */
 };
-_Static_assert(PATCH_DIRECTIONS + 2 * (PATCH_DIRECTIONS / 2 + 1) < PATCH_CANDIDATES,
+_Static_assert(PATCH_DIRECTIONS + 2 * (PATCH_DIRECTIONS + 1) < PATCH_CANDIDATES,
                "contour, vertices of both bodies, and the deepest point");
 
 /* ---- rays ---- */
@@ -160,23 +160,26 @@ static bool is_flat_edge(const patch_body *body, uint32_t edge) {
                PATCH_SAME_COSINE;
 }
 
-/* Identifies a crossing: by a vertex at the same position, those of a first, because rounding
- * errors determine which edges cross there; otherwise by edge and triangle. */
-static patch_point identify_crossing(const patch_measurement *m, const patch_crossing *c) {
-    double radius =
-        real_max(VERTEX_DISTANCE * m->region->length, 3 * m->work->body[0].surface.skin_width);
+patch_point abuti_patch_snap_crossing(const patch_work *work, patch_point crossing, uint32_t face,
+                                      double radius) {
     for (uint32_t side = 0; side < 2; side++) {
-        const patch_body *body = &m->work->body[side];
-        const uint32_t *near = side == c->side ? body->skin->view.edges + 2 * (size_t)c->edge
-                                               : body->skin->corner + 3 * (size_t)c->face;
-        for (int k = 0; k < (side == c->side ? 2 : 3); k++)
-            if (v3_length_sq(v3_sub(patch_position(body, near[k]), c->at)) < radius * radius)
-                return (patch_point){.side = side, .kind = ABUT_CONTACT_VERTEX, .element = near[k]};
+        const patch_body *body = &work->body[side];
+        const bool is_edge = side == crossing.side;
+        if (!is_edge && face == ABUT_NONE)
+            continue;
+        const uint32_t *near = is_edge ? body->skin->view.edges + 2 * (size_t)crossing.element
+                                       : body->skin->corner + 3 * (size_t)face;
+        for (int k = 0; k < (is_edge ? 2 : 3); k++) {
+            const vec3 offset = v3_sub(patch_position(body, near[k]), crossing.at);
+            if (v3_length_sq(offset) < radius * radius)
+                return (patch_point){.at = crossing.at,
+                                     .depth = crossing.depth,
+                                     .side = side,
+                                     .kind = ABUT_CONTACT_VERTEX,
+                                     .element = near[k]};
+        }
     }
-    return (patch_point){.side = c->side,
-                         .kind = ABUT_CONTACT_CROSSING,
-                         .element = c->edge,
-                         .part = c->face & CONTACT_ID_PART_MAX};
+    return crossing;
 }
 
 /* Returns the crossing of the skins, slightly inwards. */
@@ -222,9 +225,11 @@ static void add_contour_points(patch_measurement *m) {
     uint32_t crossing_count = 0;
     patch_candidate found[PATCH_DIRECTIONS];
     patch_outermost o;
+    const double snap_radius =
+        real_max(VERTEX_DISTANCE * r->length, 3 * m->work->body[0].surface.skin_width);
     abuti_patch_init_outermost(&o, m->max_points > 4 ? PATCH_DIRECTIONS : PATCH_DIRECTIONS / 2);
     for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = r->point_begin; i < r->point_end; i++) {
+        for (uint32_t i = r->points.begin; i < r->points.end; i++) {
             const patch_crossing *c = &m->work->crossings[m->work->region_crossings[i]];
             vec3 p = v3_sub(c->at, r->centre);
             double u = v3_dot(p, m->tangent[0]), v = v3_dot(p, m->tangent[1]);
@@ -236,10 +241,16 @@ static void add_contour_points(patch_measurement *m) {
             }
             if (!abuti_patch_extend_outermost(&o, u, v) || !pass)
                 continue;
-            patch_candidate candidate = {identify_crossing(m, c), u, v};
+            const patch_point crossing = {.at = c->at,
+                                          .side = c->side,
+                                          .kind = ABUT_CONTACT_CROSSING,
+                                          .element = c->edge,
+                                          .part = c->face & CONTACT_ID_PART_MAX};
+            const patch_candidate candidate = {abuti_patch_snap_crossing(m->work, crossing, c->face,
+                                                                         snap_radius),
+                                               u, v};
             const bool is_flat = candidate.point.kind != ABUT_CONTACT_VERTEX &&
                                  is_flat_edge(&m->work->body[c->side], c->edge);
-            candidate.point.at = c->at;
             abuti_patch_add_outermost(&o, &candidate,
                                       patch_point_key(&candidate.point) | (uint64_t)is_flat << 63);
         }
@@ -258,18 +269,21 @@ static void add_contour_points(patch_measurement *m) {
     }
 }
 
-/* Adds inside vertices of one side: the outermost ones. With rays, also the one furthest along the
+/* Adds inside vertices of one side: the outermost ones, and the outermost ones of those that are
+ * nearly as deep as the deepest, which support a round body. Heights are relative to the centre of
+ * the contour. With rays, also the one furthest along the
  * normal into the other body, because add_deeper_vertices() is not called then. */
 static void add_inside_vertices(patch_measurement *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
     patch_candidate found[PATCH_DIRECTIONS + 1];
-    patch_outermost o;
+    patch_outermost o, deep;
     uint32_t deepest = ABUT_NONE;
     double deepest_height = -INFINITY;
     abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
+    abuti_patch_init_outermost(&deep, PATCH_DIRECTIONS / 2);
     for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
+        for (uint32_t i = r->vertices.begin; i < r->vertices.end; i++) {
             const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
             if (vertex->side != side || !is_vertex_measured(m, side, vertex->vertex))
                 continue;
@@ -280,15 +294,22 @@ static void add_inside_vertices(patch_measurement *m, uint32_t side) {
                                        v3_dot(p, m->tangent[0]),
                                        v3_dot(p, m->tangent[1])};
             double h = (side ? 1 : -1) * v3_dot(p, m->normal);
-            const bool is_outermost = abuti_patch_extend_outermost(&o, c.u, c.v);
-            if (pass && is_outermost)
+            if (abuti_patch_extend_outermost(&o, c.u, c.v) && pass)
                 abuti_patch_add_outermost(&o, &c, patch_point_key(&c.point));
+            if (pass && h >= PATCH_DEEP_FRACTION * deepest_height &&
+                abuti_patch_extend_outermost(&deep, c.u, c.v))
+                abuti_patch_add_outermost(&deep, &c, patch_point_key(&c.point));
             deepest_height = real_max(deepest_height, h);
             if (pass && h >= deepest_height - POSITION_TOLERANCE * r->length &&
                 vertex->vertex < deepest)
                 deepest = vertex->vertex;
         }
+    for (int d = 0; d < deep.direction_count; d++) /* each vertex once */
+        for (int k = 0; k < o.direction_count; k++)
+            if (deep.key[d] == o.key[k])
+                deep.key[d] = UINT64_MAX;
     uint32_t count = abuti_patch_copy_outermost(&o, found);
+    count += abuti_patch_copy_outermost(&deep, found + count);
     bool is_known = !m->uses_rays || deepest == ABUT_NONE;
     for (uint32_t i = 0; i < count; i++)
         is_known |= found[i].point.element == deepest;
@@ -325,7 +346,7 @@ static void add_deeper_vertices(patch_measurement *m, bool all_vertices) {
             if (view->vertex_face_begin[v] != view->vertex_face_begin[v + 1])
                 add_deeper_vertex(m, side, v);
     }
-    for (uint32_t i = r->vertex_begin; i < r->vertex_end && !all_vertices; i++) {
+    for (uint32_t i = r->vertices.begin; i < r->vertices.end && !all_vertices; i++) {
         const patch_vertex *vertex = &m->work->vertices[m->work->region_vertices[i]];
         add_deeper_vertex(m, vertex->side, vertex->vertex);
     }
@@ -406,16 +427,14 @@ void abuti_measure_projected(patch_measurement *m, patch_scope scope, double lim
                                          m);
 }
 
-abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const patch_region *r,
-                                vec3 normal, uint32_t max_points, patch_scope scope, double limit) {
+void abuti_measure_along(patch_measurement *m, patch_work *work, const patch_region *r, vec3 normal,
+                         uint32_t max_points, patch_scope scope, double limit) {
     abuti_measure_init(m, work, r, normal, max_points);
     if (scope != PATCH_SCOPE_RAYS &&
         (scope != PATCH_SCOPE_BODIES ||
          work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <=
              MAX_PROJECTED_FACES)) {
-        abut_status status = abuti_patch_project(work, r, normal, scope);
-        if (status)
-            return status;
+        abuti_patch_project(work, r, normal, scope);
         if (work->projection.count)
             abuti_measure_projected(m, scope, limit);
     }
@@ -425,42 +444,6 @@ abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const pa
         m->only_deeper = false;
         add_plain_candidates(m);
     }
-    return ABUT_OK;
-}
-
-double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 normal,
-                              double min_cosine, vec3 at) {
-    double low = INFINITY, high = -INFINITY;
-    vec3 tangent[2];
-    abuti_patch_tangents(normal, tangent);
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
-        const patch_facet *f = &work->facets[i];
-        double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
-        if (!(up > 0) || up < min_cosine * patch_area_length(f->area))
-            continue;
-        patch_body *body = &work->body[f->side];
-        const uint32_t *corner = body->skin->corner + 3 * (size_t)f->face;
-        double u[3], v[3];
-        for (int k = 0; k < 3; k++) {
-            vec3 p = v3_sub(patch_skin_position(body, corner[k]), at);
-            u[k] = v3_dot(p, tangent[0]);
-            v[k] = v3_dot(p, tangent[1]);
-        }
-        double side[3] = {u[0] * v[1] - v[0] * u[1], u[1] * v[2] - v[1] * u[2],
-                          u[2] * v[0] - v[2] * u[0]};
-        if (!((side[0] > 0 && side[1] > 0 && side[2] > 0) ||
-              (side[0] < 0 && side[1] < 0 && side[2] < 0)))
-            continue;
-        vec3 p = patch_position(body, corner[0]);
-        vec3 n = v3_cross(v3_sub(patch_position(body, corner[1]), p),
-                          v3_sub(patch_position(body, corner[2]), p));
-        double h = v3_dot(n, v3_sub(p, at)) / v3_dot(n, normal);
-        if (f->side)
-            high = real_max(high, h);
-        else
-            low = real_min(low, h);
-    }
-    return high - low;
 }
 
 /* ---- normals of points on curved walls ----

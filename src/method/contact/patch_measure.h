@@ -42,7 +42,7 @@ static inline vec3 patch_face_normal(const patch_body *body, uint32_t face) {
  * plain contact, and near 0 if the bodies have passed through each other. */
 static inline double patch_area_ratio(const patch_work *work, const patch_region *r, vec3 normal) {
     double sum[2] = {0, 0};
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
+    for (uint32_t i = r->facets.begin; i < r->facets.end; i++)
         sum[work->facets[i].side] += fabs(v3_dot(work->facets[i].area, normal));
     double largest = real_max(sum[0], sum[1]);
     return largest > 0 ? real_min(1, patch_area_length(r->area) / largest) : 1;
@@ -59,14 +59,10 @@ void abuti_measure_init(patch_measurement *m, patch_work *work, const patch_regi
  * through each other. */
 patch_scope abuti_measure_choose_scope(const patch_work *work, const patch_region *r, vec3 normal);
 /* Measures a region along a normal; stops early once the depth exceeds `limit`. */
-abut_status abuti_measure_along(patch_measurement *m, patch_work *work, const patch_region *r,
-                                vec3 normal, uint32_t max_points, patch_scope scope, double limit);
+void abuti_measure_along(patch_measurement *m, patch_work *work, const patch_region *r, vec3 normal,
+                         uint32_t max_points, patch_scope scope, double limit);
 /* The same for the triangles of the current projection. */
 void abuti_measure_projected(patch_measurement *m, patch_scope scope, double limit);
-/* Returns a lower bound of the depth along a normal: the depth at the position of a point.
- * Triangles steeper than `min_cosine` are skipped. */
-double abuti_measure_depth_at(patch_work *work, const patch_region *r, vec3 normal,
-                              double min_cosine, vec3 at);
 /* Chooses at most `max_points` of the candidates for the patch. */
 void abuti_measure_choose(const patch_measurement *m, uint32_t max_points, double max_gap,
                           patch_answer *answer);

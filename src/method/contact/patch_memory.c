@@ -3,10 +3,13 @@
 
 #include <string.h>
 
+enum { FIRST_BYTES = 1024 }; /* of a list, unless more are required */
+
 /* ---- memory ---- */
 
 void abuti_patch_memory_start(patch_memory *memory, abut_context *context) {
     memory->context = context;
+    memory->status = ABUT_OK;
     memory->at = memory->first;
     memory->end = memory->first + sizeof memory->first;
     memory->blocks = NULL;
@@ -22,9 +25,12 @@ void abuti_patch_memory_end(patch_memory *memory) {
 
 void *abuti_patch_allocate(patch_memory *memory, size_t count, size_t bytes) {
     size_t required;
+    if (memory->status)
+        return NULL;
     if (abuti_multiply_overflows(count, bytes, &required) || required > SIZE_MAX / 4) {
-        abuti_fail(ABUT_ERROR_MEMORY,
-                   "out of memory: the contacts need more bytes than can be addressed");
+        memory->status =
+            abuti_fail(ABUT_ERROR_MEMORY,
+                       "out of memory: the contacts need more bytes than can be addressed");
         return NULL;
     }
     required = (required + 15) & ~(size_t)15;
@@ -32,8 +38,10 @@ void *abuti_patch_allocate(patch_memory *memory, size_t count, size_t bytes) {
         size_t block_bytes =
             required + 64 > memory->block_bytes ? required + 64 : memory->block_bytes;
         void **block = abuti_allocate(memory->context, block_bytes, 1);
-        if (!block)
+        if (!block) {
+            memory->status = ABUT_ERROR_MEMORY;
             return NULL;
+        }
         *block = memory->blocks;
         memory->blocks = block;
         memory->block_bytes *= 2;
@@ -45,18 +53,21 @@ void *abuti_patch_allocate(patch_memory *memory, size_t count, size_t bytes) {
     return allocated;
 }
 
-abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t required,
-                             size_t bytes, size_t *capacity) {
-    size_t next = required > 2 * *capacity ? required : 2 * *capacity;
+bool abuti_patch_reserve(patch_memory *memory, void *array, size_t count, size_t required,
+                         size_t bytes, size_t *capacity) {
+    if (required <= *capacity)
+        return !memory->status;
+    size_t next = 2 * *capacity + FIRST_BYTES / bytes;
+    next = required > next ? required : next;
     void *grown = abuti_patch_allocate(memory, next, bytes), *old;
     if (!grown)
-        return ABUT_ERROR_MEMORY;
+        return false;
     memcpy(&old, array, sizeof old);
     if (count)
         memcpy(grown, old, count * bytes);
     memcpy(array, &grown, sizeof grown);
     *capacity = next;
-    return ABUT_OK;
+    return true;
 }
 
 /* ---- hash tables ---- */
@@ -69,15 +80,13 @@ static size_t find_slot(const patch_table *table, uint64_t key) {
     return slot;
 }
 
-static bool grow_table(patch_work *work, patch_table *table) {
+static bool grow_table(patch_memory *memory, patch_table *table) {
     patch_table next = {.capacity = table->capacity ? 2 * table->capacity : 64,
                         .count = table->count};
-    next.keys = abuti_patch_allocate(work->memory, next.capacity, sizeof *next.keys);
-    next.values = abuti_patch_allocate(work->memory, next.capacity, sizeof *next.values);
-    if (!next.keys || !next.values) {
-        work->status = ABUT_ERROR_MEMORY;
+    next.keys = abuti_patch_allocate(memory, next.capacity, sizeof *next.keys);
+    next.values = abuti_patch_allocate(memory, next.capacity, sizeof *next.values);
+    if (memory->status)
         return false;
-    }
     memset(next.keys, 0, next.capacity * sizeof *next.keys);
     for (size_t i = 0; i < table->capacity; i++)
         if (table->keys[i]) {
@@ -89,9 +98,9 @@ static bool grow_table(patch_work *work, patch_table *table) {
     return true;
 }
 
-uint32_t *abuti_patch_table_insert(patch_work *work, patch_table *table, uint64_t key,
+uint32_t *abuti_patch_table_insert(patch_memory *memory, patch_table *table, uint64_t key,
                                    uint32_t value, bool *added) {
-    if (2 * (table->count + 1) > table->capacity && !grow_table(work, table))
+    if (2 * (table->count + 1) > table->capacity && !grow_table(memory, table))
         return NULL;
     size_t slot = find_slot(table, key);
     *added = !table->keys[slot];
@@ -110,19 +119,12 @@ uint32_t abuti_patch_table_find(const patch_table *table, uint64_t key) {
 
 /* ---- patches ---- */
 
-abut_status abuti_patch_add(patch_memory *memory, patch_answers *answers,
-                            const patch_answer *answer) {
-    if (answers->count == answers->capacity) {
-        abut_status status =
-            abuti_patch_grow(memory, &answers->list, answers->count, answers->count + 1,
-                             sizeof *answer, &answers->capacity);
-        if (status)
-            return status;
-    }
+void abuti_patch_add(patch_memory *memory, patch_answers *answers, const patch_answer *answer) {
+    if (!PATCH_RESERVE_ONE(memory, answers->list, answers->count, answers->capacity))
+        return;
     patch_answer *list = answers->list;
     size_t i = answers->count++;
     for (; i > 0 && list[i - 1].depth < answer->depth; i--)
         list[i] = list[i - 1];
     list[i] = *answer;
-    return ABUT_OK;
 }

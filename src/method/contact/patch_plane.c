@@ -89,13 +89,6 @@ static uint32_t cell_index(const patch_projection *projection, int axis, double 
                                                   : 0;
 }
 
-static abut_status reserve(patch_work *work, void *list, size_t required, size_t bytes,
-                           size_t *capacity) {
-    return required <= *capacity
-               ? ABUT_OK
-               : abuti_patch_grow(work->memory, list, 0, required, bytes, capacity);
-}
-
 /* The cells [lo[axis], hi[axis]] that the bounds of a triangle overlap. */
 typedef struct cell_range {
     uint32_t lo[2], hi[2];
@@ -111,7 +104,8 @@ static inline cell_range covered_cells(const patch_projection *projection,
     return range;
 }
 
-static abut_status init_grid(patch_work *work, const double lo[2], const double hi[2]) {
+/* Sorts the triangles into cells: counts them, then fills the cells. */
+static void build_grid(patch_work *work, const double lo[2], const double hi[2]) {
     patch_projection *projection = &work->projection;
     uint32_t cells = 1;
     while (cells < MAX_CELLS_PER_SIDE && (size_t)cells * cells * FACES_PER_CELL < projection->count)
@@ -123,29 +117,17 @@ static abut_status init_grid(patch_work *work, const double lo[2], const double 
         projection->scale[axis] = extent > 0 ? cells / extent : 0;
     }
     size_t cell_total = (size_t)cells * cells;
-    abut_status status = reserve(work, &projection->cell_begin, cell_total + 1,
-                                 sizeof *projection->cell_begin, &projection->begin_capacity);
-    if (!status)
-        status = reserve(work, &projection->cell_count, cell_total, sizeof *projection->cell_count,
-                         &projection->count_capacity);
-    if (!status)
-        status = reserve(work, &projection->cell_extremes, cell_total,
-                         sizeof *projection->cell_extremes, &projection->extreme_capacity);
-    for (size_t c = 0; c < cell_total && !status; c++) {
-        projection->cell_count[c] = 0;
+    if (!PATCH_RESERVE(work->memory, projection->cell_begin, 0, cell_total + 2,
+                       projection->begin_capacity) ||
+        !PATCH_RESERVE(work->memory, projection->cell_extremes, 0, cell_total,
+                       projection->extreme_capacity))
+        return;
+    memset(projection->cell_begin, 0, (cell_total + 2) * sizeof *projection->cell_begin);
+    for (size_t c = 0; c < cell_total; c++) {
         projection->cell_extremes[c][0] = INFINITY;
         projection->cell_extremes[c][1] = -INFINITY;
     }
-    return status;
-}
-
-/* Sorts the triangles into cells: counts them, then fills the cells. */
-static abut_status build_grid(patch_work *work, const double lo[2], const double hi[2]) {
-    patch_projection *projection = &work->projection;
-    abut_status status = init_grid(work, lo, hi);
-    if (status)
-        return status;
-    size_t cells = projection->cells_per_side, cell_total = cells * cells;
+    /* While cells are filled, the end of cell c is in cell_begin[c + 1]. */
     for (uint32_t i = 0; i < projection->count; i++) {
         const patch_projected_face *p = &projection->faces[i];
         cell_range range = covered_cells(projection, p);
@@ -154,23 +136,20 @@ static abut_status build_grid(patch_work *work, const double lo[2], const double
                 double *extreme = &projection->cell_extremes[c][p->side];
                 *extreme =
                     p->side ? real_max(*extreme, p->extreme) : real_min(*extreme, p->extreme);
-                projection->cell_count[c]++;
+                projection->cell_begin[c + 2]++;
             }
     }
-    projection->cell_begin[0] = 0;
-    for (size_t c = 0; c < cell_total; c++) {
-        projection->cell_begin[c + 1] = projection->cell_begin[c] + projection->cell_count[c];
-        projection->cell_count[c] = 0;
-    }
-    status = reserve(work, &projection->cell_faces, projection->cell_begin[cell_total],
-                     sizeof *projection->cell_faces, &projection->cell_face_capacity);
-    for (uint32_t i = 0; i < projection->count && !status; i++) {
+    for (size_t c = 0; c < cell_total; c++)
+        projection->cell_begin[c + 2] += projection->cell_begin[c + 1];
+    if (!PATCH_RESERVE(work->memory, projection->cell_faces, 0,
+                       projection->cell_begin[cell_total + 1], projection->cell_face_capacity))
+        return;
+    for (uint32_t i = 0; i < projection->count; i++) {
         cell_range range = covered_cells(projection, &projection->faces[i]);
         for (size_t v = range.lo[1]; v <= range.hi[1]; v++)
             for (size_t c = v * cells + range.lo[0]; c <= v * cells + range.hi[0]; c++)
-                projection->cell_faces[projection->cell_begin[c] + projection->cell_count[c]++] = i;
+                projection->cell_faces[projection->cell_begin[c + 1]++] = i;
     }
-    return status;
 }
 
 /* Computes the bounds of the grid: those of the contour, or the intersection of the bounds of both
@@ -178,10 +157,10 @@ static abut_status build_grid(patch_work *work, const double lo[2], const double
 static void find_grid_bounds(const patch_work *work, const patch_region *r, bool has_both_bodies,
                              double lo[2], double hi[2]) {
     const patch_projection *projection = &work->projection;
-    has_both_bodies |= r->point_begin == r->point_end;
+    has_both_bodies |= r->points.begin == r->points.end;
     for (int axis = 0; axis < 2; axis++) {
         double from[2] = {INFINITY, INFINITY}, to[2] = {-INFINITY, -INFINITY};
-        for (uint32_t i = r->point_begin; i < r->point_end && !has_both_bodies; i++) {
+        for (uint32_t i = r->points.begin; i < r->points.end && !has_both_bodies; i++) {
             double x =
                 v3_dot(work->crossings[work->region_crossings[i]].at, projection->tangent[axis]);
             from[0] = real_min(from[0], x);
@@ -209,14 +188,13 @@ static void drop_faces_beside(patch_projection *projection, const double lo[2],
     projection->count = kept;
 }
 
-abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 normal,
-                                patch_scope scope) {
+void abuti_patch_project(patch_work *work, const patch_region *r, vec3 normal, patch_scope scope) {
     patch_projection *projection = &work->projection;
     bool has_both_bodies = scope == PATCH_SCOPE_BODIES;
     projection->has_both_bodies = has_both_bodies;
     projection->min_cosine =
         scope == PATCH_SCOPE_WALL ? projection->wall_cosine : MIN_FACING_COSINE;
-    size_t required = r->facet_end - r->facet_begin;
+    size_t required = r->facets.end - r->facets.begin;
     double lo[2], hi[2],
         min_area_cosine = scope == PATCH_SCOPE_WALL ? 0.9 * projection->wall_cosine : 0;
     projection->normal = normal;
@@ -228,14 +206,12 @@ abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 no
     projection->count = 0;
     if (has_both_bodies)
         required = (size_t)work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count;
-    abut_status status = reserve(work, &projection->faces, required, sizeof *projection->faces,
-                                 &projection->capacity);
-    if (status)
-        return status;
+    if (!PATCH_RESERVE(work->memory, projection->faces, 0, required, projection->capacity))
+        return;
     for (uint32_t side = 0; side < 2 && has_both_bodies; side++)
         for (uint32_t face = 0; face < work->body[side].bvh->triangle_count; face++)
             add_face(work, side, face);
-    for (uint32_t i = r->facet_begin; i < r->facet_end && !has_both_bodies; i++) {
+    for (uint32_t i = r->facets.begin; i < r->facets.end && !has_both_bodies; i++) {
         const patch_facet *f = &work->facets[i];
         double facing = v3_dot(f->area, normal) * (f->side ? 1 : -1);
         /* Its area is that of the skin, whose normal differs slightly: add_face() tests the true
@@ -250,7 +226,9 @@ abut_status abuti_patch_project(patch_work *work, const patch_region *r, vec3 no
     find_grid_bounds(work, r, has_both_bodies, lo, hi);
     if (has_both_bodies)
         drop_faces_beside(projection, lo, hi);
-    return build_grid(work, lo, hi);
+    build_grid(work, lo, hi);
+    if (work->memory->status)
+        projection->count = 0;
 }
 
 /* ---- heights ---- */

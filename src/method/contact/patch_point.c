@@ -46,13 +46,7 @@ _Static_assert(2 * 2 * FACE_NORMALS + 2 <= PATCH_NORMALS,
 
 /* ---- candidate normals ---- */
 
-/* A candidate normal of a region. */
-typedef struct candidate_normal {
-    vec3 normal;
-    double face_area; /* area of the faces with this normal; 0 = no face has it */
-} candidate_normal;
-
-static bool contains_normal(const candidate_normal *normals, int count, vec3 normal) {
+static bool contains_normal(const patch_normal *normals, int count, vec3 normal) {
     for (int i = 0; i < count; i++)
         if (v3_dot(normals[i].normal, normal) > PATCH_SAME_COSINE)
             return true;
@@ -68,14 +62,13 @@ static double area_scale(const patch_work *work) {
 
 /* Returns the normal of the largest face of one side that is not among `normals`, and the area of
  * all faces parallel to it. */
-static candidate_normal find_dominant_normal(const patch_work *work, const patch_region *r,
-                                             uint32_t side, const candidate_normal *normals,
-                                             int count) {
+static patch_normal find_dominant_normal(const patch_work *work, const patch_region *r,
+                                         uint32_t side, const patch_normal *normals, int count) {
     const patch_facet *facets = work->facets;
     const patch_body *body = &work->body[side];
     double largest = 0, sign = side == 0 ? -1 : 1, unit = area_scale(work);
-    candidate_normal found = {v3(0, 0, 0), 0};
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+    patch_normal found = {v3(0, 0, 0), 0};
+    for (uint32_t i = r->facets.begin; i < r->facets.end; i++) {
         double size = v3_length_sq(v3_scale(facets[i].area, unit));
         if (facets[i].side != side || !(size > largest))
             continue;
@@ -85,7 +78,7 @@ static candidate_normal find_dominant_normal(const patch_work *work, const patch
         largest = size;
         found.normal = normal;
     }
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+    for (uint32_t i = r->facets.begin; i < r->facets.end; i++) {
         vec3 area = v3_scale(facets[i].area, unit);
         double along = sign * v3_dot(area, found.normal);
         if (facets[i].side == side && along > 0 &&
@@ -98,7 +91,7 @@ static candidate_normal find_dominant_normal(const patch_work *work, const patch
 /* Returns the area of the inside part of a side. */
 static double inside_area(const patch_work *work, const patch_region *r, uint32_t side) {
     double sum = 0;
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
+    for (uint32_t i = r->facets.begin; i < r->facets.end; i++)
         if (work->facets[i].side == side)
             sum += patch_area_length(work->facets[i].area);
     return sum;
@@ -125,12 +118,8 @@ static vec3 compute_contour_normal(const patch_work *work, const patch_region *r
     return v3_normalise(sum);
 }
 
-/* Finds the candidate normals of a region, and returns their number. Sets *passes_through if a body
- * has passed through the other. Then opposite normals are candidates too. So are both normals of
- * faces that are larger than |S| and nearly parallel to S, as of a plate that is inside another at
- * the same height. */
-static int find_candidate_normals(const patch_work *work, const patch_region *r,
-                                  candidate_normal normals[PATCH_NORMALS], bool *passes_through) {
+int abuti_patch_candidate_normals(const patch_work *work, const patch_region *r,
+                                  patch_normal normals[PATCH_NORMALS], bool *passes_through) {
     double size = patch_area_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
     int count = 0;
@@ -139,14 +128,14 @@ static int find_candidate_normals(const patch_work *work, const patch_region *r,
         PATCH_MIN_CONTOUR * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
         vec3 direction = compute_contour_normal(work, r, (uint32_t)(r - work->regions));
         if (v3_max_abs(direction) > 0) {
-            normals[0] = (candidate_normal){direction, 0};
+            normals[0] = (patch_normal){direction, 0};
             return 1;
         }
     }
     *passes_through = abuti_patch_areas_cancel(work, r);
     for (uint32_t side = 0; side < 2; side++)
         for (int k = 0; k < FACE_NORMALS; k++) {
-            candidate_normal candidate = find_dominant_normal(work, r, side, normals, count);
+            patch_normal candidate = find_dominant_normal(work, r, side, normals, count);
             if (!(candidate.face_area > MIN_FACE_AREA * size) ||
                 (*passes_through && k &&
                  candidate.face_area < MIN_THROUGH_AREA * inside_area(work, r, side)))
@@ -165,23 +154,13 @@ static int find_candidate_normals(const patch_work *work, const patch_region *r,
             normals[count++] = candidate;
             if (*passes_through || is_perpendicular)
                 normals[count++] =
-                    (candidate_normal){v3_scale(candidate.normal, -1), candidate.face_area};
+                    (patch_normal){v3_scale(candidate.normal, -1), candidate.face_area};
         }
     if (size > 0 && !contains_normal(normals, count, steepest)) {
-        normals[count++] = (candidate_normal){steepest, 0};
+        normals[count++] = (patch_normal){steepest, 0};
         if (*passes_through)
-            normals[count++] = (candidate_normal){v3_scale(steepest, -1), 0};
+            normals[count++] = (patch_normal){v3_scale(steepest, -1), 0};
     }
-    return count;
-}
-
-int abuti_patch_candidate_normals(const patch_work *work, const patch_region *r,
-                                  vec3 normals[PATCH_NORMALS]) {
-    candidate_normal found[PATCH_NORMALS];
-    bool passes_through;
-    int count = find_candidate_normals(work, r, found, &passes_through);
-    for (int i = 0; i < count; i++)
-        normals[i] = found[i].normal;
     return count;
 }
 
@@ -208,34 +187,26 @@ static void set_answer(const patch_measurement *m, patch_answer *answer) {
         answer->centre = patch_mean_point(answer);
 }
 
-static abut_status measure_patch_along(patch_work *work, const patch_region *r, vec3 normal,
-                                       patch_scope scope, patch_answer *answer) {
+void abuti_patch_compute_along(patch_work *work, const patch_region *r, vec3 normal,
+                               patch_scope scope, patch_answer *answer) {
     patch_measurement m;
-    abut_status status =
-        abuti_measure_along(&m, work, r, normal, work->max_points, scope, INFINITY);
-    if (!status)
-        set_answer(&m, answer);
-    return status;
-}
-
-abut_status abuti_patch_compute_along(patch_work *work, const patch_region *r, vec3 normal,
-                                      patch_scope scope, patch_answer *answer) {
-    scope = scope == PATCH_SCOPE_AUTO ? abuti_measure_choose_scope(work, r, normal) : scope;
-    return measure_patch_along(work, r, normal, scope, answer);
+    abuti_measure_along(&m, work, r, normal, work->max_points, scope, INFINITY);
+    set_answer(&m, answer);
 }
 
 /* Measures a wall. At its boundary, columns of the overlap along its normal may belong to an
  * adjacent wall and be many times as long, as at the rim of a tray. Then columns longer than
  * `column` are omitted. */
-static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal,
-                                patch_scope scope, double column, patch_answer *answer) {
+static void measure_wall(patch_work *work, const patch_region *r, vec3 normal, patch_scope scope,
+                         double column, patch_answer *answer) {
     double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    abut_status status = measure_patch_along(work, r, normal, scope, answer);
-    if (status || !answer->count || answer->depth < column * size || scope == PATCH_SCOPE_BODIES)
-        return status;
+    abuti_patch_compute_along(work, r, normal, scope, answer);
+    if (work->memory->status || !answer->count || answer->depth < column * size ||
+        scope == PATCH_SCOPE_BODIES)
+        return;
     if (scope != PATCH_SCOPE_WALL &&
         answer->depth * patch_area_length(r->area) < RIM_THICKNESS * fabs(r->volume))
-        return ABUT_OK;
+        return;
     patch_measurement local;
     abuti_measure_init(&local, work, r, normal, work->max_points);
     work->projection.max_column = column * size;
@@ -246,14 +217,13 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
         set_answer(&local, answer);
         answer->has_short_columns = true;
     }
-    return ABUT_OK;
 }
 
-abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, vec3 hint,
-                                     patch_answer *best) {
-    candidate_normal normals[PATCH_NORMALS];
+void abuti_patch_compute_best(patch_work *work, const patch_region *r, vec3 hint,
+                              patch_answer *best) {
+    patch_normal normals[PATCH_NORMALS];
     bool passes_through, has_hint = v3_max_abs(hint) > 0;
-    int count = find_candidate_normals(work, r, normals, &passes_through);
+    int count = abuti_patch_candidate_normals(work, r, normals, &passes_through);
     best->count = 0;
     if (passes_through && has_hint) { /* only those on the side of the hint */
         int kept = 0;
@@ -262,20 +232,16 @@ abut_status abuti_patch_compute_best(patch_work *work, const patch_region *r, ve
                 normals[kept++] = normals[i];
         count = kept;
         if (!count)
-            normals[count++] = (candidate_normal){v3_normalise(hint), 0};
+            normals[count++] = (patch_normal){v3_normalise(hint), 0};
     }
     for (int i = 0; i < count; i++) {
         patch_answer answer;
-        abut_status status = measure_wall(work, r, normals[i].normal,
-                                          abuti_measure_choose_scope(work, r, normals[i].normal),
-                                          RIM_COLUMN, &answer);
-        if (status)
-            return status;
+        measure_wall(work, r, normals[i].normal,
+                     abuti_measure_choose_scope(work, r, normals[i].normal), RIM_COLUMN, &answer);
         answer.is_face_normal = normals[i].face_area > 0;
         if (answer.count && (!best->count || is_preferred(&answer, best)))
             *best = answer;
     }
-    return ABUT_OK;
 }
 
 /* ---- walls ---- */
@@ -290,13 +256,13 @@ static vec3 area_towards_a(const patch_facet *f) {
 static vec3 sum_wall_areas(patch_work *work, const patch_region *r, vec3 normal, bool *is_assigned,
                            bool assign) {
     vec3 sum = v3(0, 0, 0);
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+    for (uint32_t i = r->facets.begin; i < r->facets.end; i++) {
         vec3 area = area_towards_a(&work->facets[i]);
         double along = v3_dot(area, normal), length = patch_area_length(area);
-        if (is_assigned[i - r->facet_begin] || !(along > work->projection.wall_cosine * length))
+        if (is_assigned[i - r->facets.begin] || !(along > work->projection.wall_cosine * length))
             continue;
         sum = v3_add(sum, area);
-        is_assigned[i - r->facet_begin] = assign;
+        is_assigned[i - r->facets.begin] = assign;
         work->has_wide_walls |= assign && along < NARROW_COSINE * length;
     }
     return sum;
@@ -312,7 +278,7 @@ void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
         if (r->length < MIN_CONTOUR_RADII * sums[k].radius)
             return;
     }
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+    for (uint32_t i = r->facets.begin; i < r->facets.end; i++) {
         const patch_facet *f = &work->facets[i];
         vec3 normal = v3_normalise(area_towards_a(f));
         double cosine = v3_dot(normal, answer->normal);
@@ -327,28 +293,28 @@ void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
             patch_local_normal(abuti_patch_normal_end(&sums[k]), answer->normal);
 }
 
-/* Computes walls from the largest facets on, until all large facets belong to one. */
-static abut_status compute_walls(patch_work *work, const patch_region *r,
-                                 patch_answer answers[PATCH_NORMALS], int *count) {
-    uint32_t facets = r->facet_end - r->facet_begin;
+/* Computes walls from the largest facets on, until all large facets belong to one. Returns their
+ * number. */
+static int compute_walls(patch_work *work, const patch_region *r,
+                         patch_answer answers[PATCH_NORMALS]) {
+    uint32_t facets = r->facets.end - r->facets.begin;
     bool *is_assigned = abuti_patch_allocate(work->memory, facets, sizeof *is_assigned);
     double total = inside_area(work, r, 0) + inside_area(work, r, 1), limit = INFINITY;
     double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    *count = 0;
+    int count = 0;
     if (!is_assigned)
-        return ABUT_ERROR_MEMORY;
+        return 0;
     memset(is_assigned, 0, facets * sizeof *is_assigned);
     for (int i = 0; i < PATCH_NORMALS; i++) {
         double largest = MIN_WALL_AREA * total;
-        vec3 normal = v3(0, 0, 0), centroid = v3(0, 0, 0);
+        vec3 normal = v3(0, 0, 0);
         for (uint32_t k = 0; k < facets; k++) {
-            const patch_facet *f = &work->facets[r->facet_begin + k];
+            const patch_facet *f = &work->facets[r->facets.begin + k];
             double area = patch_area_length(f->area);
             if (is_assigned[k] || !(area > largest / facets))
                 continue;
             largest = area * facets;
             normal = v3_normalise(area_towards_a(f));
-            centroid = patch_face_centroid(&work->body[f->side], f->face);
         }
         if (v3_max_abs(normal) == 0)
             break;
@@ -356,47 +322,38 @@ static abut_status compute_walls(patch_work *work, const patch_region *r,
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_wall_areas(work, r, normal, is_assigned, true), normal);
         double max_depth = area > LARGE_WALL_AREA * total ? INFINITY : MAX_WALL_ASPECT * sqrt(area);
-        if (abuti_measure_depth_at(work, r, normal, work->projection.wall_cosine, centroid) >
-            (*count ? real_min(limit, max_depth) : max_depth))
-            continue;
         patch_answer answer;
-        abut_status status = measure_wall(work, r, normal, PATCH_SCOPE_WALL, LONG_COLUMN, &answer);
-        if (status)
-            return status;
-        if (!answer.count || answer.depth > max_depth)
+        measure_wall(work, r, normal, PATCH_SCOPE_WALL, LONG_COLUMN, &answer);
+        if (!answer.count || answer.depth > real_min(limit, max_depth))
             continue;
         answer.is_face_normal = true;
         answer.area = 0.5 * area; /* the sum is over triangles of both bodies */
-        int at = (*count)++;
+        int at = count++;
         for (; at > 0 && answers[at - 1].depth < answer.depth; at--)
             answers[at] = answers[at - 1];
         answers[at] = answer;
-        limit = real_max(DEEP_WALL * size, DEEP_WALL_RATIO * answers[*count - 1].depth);
+        limit = real_max(DEEP_WALL * size, DEEP_WALL_RATIO * answers[count - 1].depth);
     }
-    return ABUT_OK;
+    return count;
 }
 
-abut_status abuti_patch_find_walls(patch_work *work, const patch_region *r, bool narrow,
-                                   patch_answer answers[PATCH_NORMALS], int *count) {
+int abuti_patch_find_walls(patch_work *work, const patch_region *r, bool narrow,
+                           patch_answer answers[PATCH_NORMALS]) {
     narrow = narrow && (work->walls_region != r || work->has_wide_walls);
     work->projection.wall_cosine = narrow ? NARROW_COSINE : WALL_COSINE;
     if (narrow)
-        return compute_walls(work, r, answers, count);
+        return compute_walls(work, r, answers);
     if (!work->walls)
         work->walls = abuti_patch_allocate(work->memory, PATCH_NORMALS, sizeof *work->walls);
     if (!work->walls)
-        return ABUT_ERROR_MEMORY;
+        return 0;
     if (work->walls_region != r) {
-        work->walls_region = NULL;
         work->has_wide_walls = false;
-        abut_status status = compute_walls(work, r, work->walls, &work->wall_count);
-        if (status)
-            return status;
+        work->wall_count = compute_walls(work, r, work->walls);
         work->walls_region = r;
     }
-    *count = work->wall_count;
-    memcpy(answers, work->walls, (size_t)*count * sizeof *answers);
-    return ABUT_OK;
+    memcpy(answers, work->walls, (size_t)work->wall_count * sizeof *answers);
+    return work->wall_count;
 }
 
 /* ---- components inside the other body ---- */
@@ -488,21 +445,19 @@ void abuti_patch_compute_contained(patch_work *work, uint32_t inner, uint32_t co
     answer->area = answer->volume = 0;
 }
 
-abut_status abuti_patch_max_depth(patch_work *work, vec3 normal, double limit, double *depth) {
+double abuti_patch_max_depth(patch_work *work, vec3 normal, double limit) {
     patch_measurement m;
     bool bodies_measured = false; /* both bodies were measured completely, so all regions were */
-    *depth = -INFINITY;
-    for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
+    double depth = -INFINITY;
+    for (size_t i = 0; i < work->region_count && !(depth > limit); i++) {
         const patch_region *r = &work->regions[i];
         patch_scope scope =
             r->is_gap ? PATCH_SCOPE_REGION : abuti_measure_choose_scope(work, r, normal);
         if (r->is_gap || (bodies_measured && scope == PATCH_SCOPE_BODIES))
             continue;
-        abut_status status = abuti_measure_along(&m, work, r, normal, 0, scope, limit);
-        if (status)
-            return status;
-        *depth = real_max(*depth, m.deepest);
+        abuti_measure_along(&m, work, r, normal, 0, scope, limit);
+        depth = real_max(depth, m.deepest);
         bodies_measured |= scope == PATCH_SCOPE_BODIES && !m.uses_rays;
     }
-    return ABUT_OK;
+    return depth;
 }

@@ -33,14 +33,9 @@
 
 /* ---- walls ---- */
 
-static abut_status add_wall(proximity_query *p, vec3 normal, uint32_t component, size_t answer) {
-    if (p->wall_count == p->wall_capacity) {
-        abut_status status =
-            abuti_patch_grow(p->work->memory, &p->walls, p->wall_count, p->wall_count + 1,
-                             sizeof *p->walls, &p->wall_capacity);
-        if (status)
-            return status;
-    }
+static void add_wall(proximity_query *p, vec3 normal, uint32_t component, size_t answer) {
+    if (!PATCH_RESERVE_ONE(p->work->memory, p->walls, p->wall_count, p->wall_capacity))
+        return;
     near_wall *wall = &p->walls[p->wall_count++];
     memset(wall, 0, sizeof *wall);
     wall->normal = normal;
@@ -49,7 +44,6 @@ static abut_status add_wall(proximity_query *p, vec3 normal, uint32_t component,
     wall->answer = answer;
     abuti_patch_init_outermost(&wall->outermost, PATCH_DIRECTIONS);
     wall->deepest = -INFINITY;
-    return ABUT_OK;
 }
 
 /* Returns the wall of a component whose normal is nearest to the given one, or null. */
@@ -216,25 +210,16 @@ static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t co
 /* ---- walls of all pairs ---- */
 
 /* Adds a wall for each patch of an overlap, in the components through which its contour runs. */
-static abut_status add_overlap_walls(proximity_query *p, const patch_answer *answers,
-                                     size_t count) {
+static void add_overlap_walls(proximity_query *p, const patch_answers *answers) {
     const patch_work *work = p->work;
-    for (size_t i = 0; i < work->segment_count; i++) {
+    for (size_t i = 0; i < work->segment_count && work->crossing_region; i++) {
         const patch_segment *s = &work->segments[i];
         uint32_t pair = abuti_patch_table_find(&p->index, near_pair_key(s->face[0], s->face[1]));
-        if (pair == ABUT_NONE || !work->crossing_region)
-            continue;
-        uint32_t component = p->parent[pair];
-        for (size_t k = 0; k < count; k++) {
-            if (answers[k].region != work->crossing_region[s->from] ||
-                find_wall(p, component, answers[k].normal))
-                continue;
-            abut_status status = add_wall(p, answers[k].normal, component, k);
-            if (status)
-                return status;
-        }
+        for (size_t k = 0; k < answers->count && pair != ABUT_NONE; k++)
+            if (answers->list[k].region == work->crossing_region[s->from] &&
+                !find_wall(p, p->parent[pair], answers->list[k].normal))
+                add_wall(p, answers->list[k].normal, p->parent[pair], k);
     }
-    return ABUT_OK;
 }
 
 static int compare_minima(const void *a, const void *b) {
@@ -243,33 +228,27 @@ static int compare_minima(const void *a, const void *b) {
 
 /* Adds a wall for each minimum that belongs to none, by increasing distance. Without an overlap,
  * the nearest pair always counts as a minimum. */
-static abut_status add_gap_walls(proximity_query *p, bool overlaps) {
-    if (!p->minimum_count && p->nearest.face[0] != ABUT_NONE && !overlaps)
+static void add_gap_walls(proximity_query *p, bool overlaps) {
+    bool has_nearest = overlaps || p->nearest.face[0] == ABUT_NONE;
+    for (size_t i = 0; i < p->minimum_count && !has_nearest; i++)
+        has_nearest = !abuti_proximity_is_nearer(&p->nearest, &p->minima[i]);
+    if (!has_nearest)
         abuti_proximity_add_minimum(p, &p->nearest);
     if (p->minimum_count)
         qsort(p->minima, p->minimum_count, sizeof *p->minima, compare_minima);
-    if (p->minimum_count && !overlaps && abuti_proximity_is_nearer(&p->nearest, &p->minima[0])) {
-        abuti_proximity_add_minimum(p, &p->nearest);
-        qsort(p->minima, p->minimum_count, sizeof *p->minima, compare_minima);
-    }
-    for (size_t i = 0; i < p->minimum_count && !p->work->status; i++) {
+    for (size_t i = 0; i < p->minimum_count; i++) {
         const near_minimum *m = &p->minima[i];
-        uint32_t component = p->parent[m->pair];
-        if (find_wall(p, component, m->normal))
-            continue;
-        abut_status status = add_wall(p, m->normal, component, SIZE_MAX);
-        if (status)
-            return status;
+        if (!find_wall(p, p->parent[m->pair], m->normal))
+            add_wall(p, m->normal, p->parent[m->pair], SIZE_MAX);
     }
-    return p->work->status;
 }
 
 /* Adds walls of opposite faces that no other wall of their component has, nearest first. Such a
  * wall has no minimum if its nearest point is in another overlap. Faces that are tilted against
  * each other are nearest where the surfaces intersect, and are not walls. */
-static abut_status add_face_walls(proximity_query *p) {
+static void add_face_walls(proximity_query *p) {
     size_t tested = 0; /* walls before this one have been tested */
-    for (;;) {
+    while (!p->work->memory->status) {
         near_pair *best = NULL;
         for (size_t i = 0; i < p->pair_count; i++) {
             near_pair *pair = &p->pairs[i];
@@ -282,16 +261,14 @@ static abut_status add_face_walls(proximity_query *p) {
                 best = pair;
         }
         if (!best)
-            return ABUT_OK;
+            return;
         tested = p->wall_count;
         best->has_wall = true; /* also if it does not face its own wall */
         vec3 normal_a = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
                                                       ? -1 /* back of a sheet */
                                                       : 1);
-        abut_status status = add_wall(p, v3_normalise(v3_sub(best->normal[1], normal_a)),
-                                      p->parent[best - p->pairs], SIZE_MAX);
-        if (status)
-            return status;
+        add_wall(p, v3_normalise(v3_sub(best->normal[1], normal_a)), p->parent[best - p->pairs],
+                 SIZE_MAX);
     }
 }
 
@@ -329,29 +306,6 @@ static void add_wall_points(proximity_query *p, double tolerance) {
 
 /* ---- patches ---- */
 
-/* Identifies a crossing by a vertex that is nearer than a radius, as for points of contours. So
- * points keep their ids when a gap becomes an overlap. */
-static patch_candidate snap_to_vertex(const patch_work *work, patch_candidate c, double radius) {
-    for (uint32_t side = 0; side < 2 && c.point.kind == ABUT_CONTACT_CROSSING; side++) {
-        const patch_skin *skin = work->body[side].skin;
-        if (side && skin->view.triangle_count > CONTACT_ID_PART_MAX)
-            break; /* the part does not identify a triangle */
-        const uint32_t *ends = side ? skin->corner + 3 * (size_t)c.point.part
-                                    : skin->view.edges + 2 * (size_t)c.point.element;
-        for (int k = 0; k < (side ? 3 : 2); k++) {
-            vec3 offset = v3_sub(patch_position(&work->body[side], ends[k]), c.point.at);
-            if (v3_length_sq(offset) < radius * radius) {
-                c.point.side = side;
-                c.point.kind = ABUT_CONTACT_VERTEX;
-                c.point.element = ends[k];
-                c.point.part = 0;
-                return c;
-            }
-        }
-    }
-    return c;
-}
-
 /* The faces of a wall, each once, and whether some are tilted against it. */
 typedef struct wall_faces {
     struct wall_face {
@@ -362,46 +316,35 @@ typedef struct wall_faces {
     bool has_tilted;
 } wall_faces;
 
-static abut_status find_wall_faces(const proximity_query *p, const near_wall *wall,
-                                   wall_faces *faces) {
-    patch_work *work = p->work;
+static void find_wall_faces(const proximity_query *p, const near_wall *wall, wall_faces *faces) {
+    patch_memory *memory = p->work->memory;
     patch_table table = {0};
     for (size_t i = 0; i < 2 * p->pair_count; i++) {
         const near_pair *pair = &p->pairs[i / 2];
         const uint32_t side = i % 2, face = pair->face[side];
         bool added;
-        if (!faces_wall(wall, pair, p->parent[i / 2]))
+        if (!faces_wall(wall, pair, p->parent[i / 2]) ||
+            !abuti_patch_table_insert(memory, &table, near_pair_key(side, face), 0, &added) ||
+            !added || !PATCH_RESERVE_ONE(memory, faces->list, faces->count, faces->capacity))
             continue;
-        if (!abuti_patch_table_insert(work, &table, near_pair_key(side, face), 0, &added))
-            return ABUT_ERROR_MEMORY;
-        if (!added)
-            continue;
-        if (faces->count == faces->capacity) {
-            abut_status status =
-                abuti_patch_grow(work->memory, &faces->list, faces->count, faces->count + 16,
-                                 sizeof *faces->list, &faces->capacity);
-            if (status)
-                return status;
-        }
         double cosine = v3_dot(pair->normal[side], wall->normal);
         faces->has_tilted |= fabs(cosine) < PATCH_FLAT_COSINE;
         faces->list[faces->count++] =
             (struct wall_face){side, face, v3_scale(pair->normal[side], cosine < 0 ? -1 : 1)};
     }
-    return ABUT_OK;
 }
 
 /* Chooses from the points of a wall and those that its overlap already has. The tolerance for
  * tilted faces applies to flat walls only. */
-static void choose_points(const patch_work *work, const near_wall *wall, bool is_flat,
-                          uint32_t max_points, double max_gap, double merge_distance,
+static void choose_points(const proximity_query *p, const near_wall *wall, bool is_flat,
                           patch_answer *answer) {
+    const bool has_face_parts = p->work->body[1].skin->view.triangle_count <= CONTACT_ID_PART_MAX;
     patch_candidate found[PATCH_POINTS + PATCH_DIRECTIONS + 1];
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
                            .depth_tolerance = DEPTH_TOLERANCE,
                            .tilt = is_flat ? PATCH_TILT : 0,
-                           .merge_distance = merge_distance,
+                           .merge_distance = p->merge_distance,
                            .last_is_deepest = true};
     for (uint32_t i = 0; i < answer->count; i++)
         found[choice.count++] =
@@ -410,20 +353,23 @@ static void choose_points(const patch_work *work, const near_wall *wall, bool is
     choice.count += abuti_patch_copy_outermost(&wall->outermost, found + choice.count);
     found[choice.count++] = wall->nearest;
     for (size_t i = answer->count; i < choice.count; i++)
-        found[i] = snap_to_vertex(work, found[i], VERTEX_DISTANCE * wall->outermost.width);
+        if (found[i].point.kind == ABUT_CONTACT_CROSSING)
+            found[i].point =
+                abuti_patch_snap_crossing(p->work, found[i].point,
+                                          has_face_parts ? found[i].point.part : ABUT_NONE,
+                                          VERTEX_DISTANCE * wall->outermost.width);
     for (size_t i = 0; i < choice.count; i++)
         choice.deepest = real_max(choice.deepest, found[i].point.depth);
-    abuti_patch_choose(&choice, max_points, max_gap, answer);
+    abuti_patch_choose(&choice, p->work->max_points, p->range, answer);
 }
 
 /* Returns the normal of a minimum at a point of a wall, or zero. */
-static vec3 find_minimum_normal(const proximity_query *p, const near_wall *wall, vec3 at,
-                                double merge_distance) {
+static vec3 find_minimum_normal(const proximity_query *p, const near_wall *wall, vec3 at) {
     for (size_t i = 0; i < p->minimum_count; i++) {
         const near_minimum *m = &p->minima[i];
         if (p->parent[m->pair] == wall->component && v3_dot(m->normal, wall->normal) > 0 &&
             v3_length_sq(v3_sub(v3_lerp(m->at[0], m->at[1], 0.5), at)) <
-                merge_distance * merge_distance)
+                p->merge_distance * p->merge_distance)
             return m->normal;
     }
     return v3(0, 0, 0);
@@ -433,13 +379,12 @@ static vec3 find_minimum_normal(const proximity_query *p, const near_wall *wall,
  * vertices that of the other body's faces around it, at crossings of edges that of the faces of
  * both bodies. */
 static void set_local_normals(const proximity_query *p, const near_wall *wall,
-                              const wall_faces *faces, double merge_distance,
-                              patch_answer *answer) {
+                              const wall_faces *faces, patch_answer *answer) {
     for (uint32_t k = 0; k < answer->count; k++) {
         patch_point *point = &answer->points[k];
         if (point->depth >= 0)
             continue;
-        point->normal = find_minimum_normal(p, wall, point->at, merge_distance);
+        point->normal = find_minimum_normal(p, wall, point->at);
         if (v3_max_abs(point->normal) == 0 && faces->has_tilted) {
             unsigned sides = point->kind == ABUT_CONTACT_VERTEX ? 1u << !point->side : 3;
             patch_normal_sum sum =
@@ -454,78 +399,59 @@ static void set_local_normals(const proximity_query *p, const near_wall *wall,
 }
 
 /* Chooses the points of a wall and sets their normals. */
-static abut_status finish_wall(const proximity_query *p, const near_wall *wall, uint32_t max_points,
-                               double max_gap, double merge_distance, patch_answer *answer) {
+static void finish_wall(const proximity_query *p, const near_wall *wall, patch_answer *answer) {
     wall_faces faces = {.list = NULL};
-    abut_status status = find_wall_faces(p, wall, &faces);
-    if (status)
-        return status;
-    choose_points(p->work, wall, !faces.has_tilted, max_points, max_gap, merge_distance, answer);
-    set_local_normals(p, wall, &faces, merge_distance, answer);
-    return ABUT_OK;
+    find_wall_faces(p, wall, &faces);
+    choose_points(p, wall, !faces.has_tilted, answer);
+    set_local_normals(p, wall, &faces, answer);
 }
 
-static abut_status add_wall_answers(proximity_query *p, uint32_t max_points, double max_gap,
-                                    double merge_distance, patch_answers *answers) {
-    for (size_t i = 0; i < p->wall_count; i++)
-        if (p->walls[i].deepest > -INFINITY && p->walls[i].answer != SIZE_MAX) {
-            patch_answer *answer = &answers->list[p->walls[i].answer];
-            abut_status status =
-                finish_wall(p, &p->walls[i], max_points, max_gap, merge_distance, answer);
-            if (status)
-                return status;
+/* Completes the patches of overlaps, then adds patches, which changes the order of the list. */
+static void add_wall_answers(proximity_query *p, patch_answers *answers) {
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < p->wall_count; i++) {
+            const near_wall *wall = &p->walls[i];
+            const bool is_gap = wall->answer == SIZE_MAX;
+            if (!(wall->deepest > -INFINITY) || is_gap != (pass == 1))
+                continue;
+            if (!is_gap) {
+                finish_wall(p, wall, &answers->list[wall->answer]);
+                continue;
+            }
+            patch_answer answer = {.normal = wall->normal,
+                                   .depth = wall->deepest,
+                                   .centre = wall->nearest.point.at,
+                                   .region = ABUT_NONE};
+            finish_wall(p, wall, &answer);
+            if (answer.count)
+                abuti_patch_add(p->work->memory, answers, &answer);
         }
-    for (size_t i = 0; i < p->wall_count; i++) {
-        const near_wall *wall = &p->walls[i];
-        if (!(wall->deepest > -INFINITY) || wall->answer != SIZE_MAX)
-            continue;
-        patch_answer answer = {.normal = wall->normal,
-                               .depth = wall->deepest,
-                               .centre = wall->nearest.point.at,
-                               .region = ABUT_NONE};
-        abut_status status = finish_wall(p, wall, max_points, max_gap, merge_distance, &answer);
-        if (!status && answer.count)
-            status = abuti_patch_add(p->work->memory, answers, &answer);
-        if (status)
-            return status;
-    }
-    return ABUT_OK;
 }
 
-abut_status abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, double range,
-                                 bool overlaps, patch_answers *answers) {
+void abuti_patch_add_gaps(patch_work *work, const pair_frame *frame, double range, bool overlaps,
+                          patch_answers *answers) {
+    const patch_body *a = &work->body[0], *b = &work->body[1];
     proximity_query *p = abuti_patch_allocate(work->memory, 1, sizeof *p);
     if (!p)
-        return ABUT_ERROR_MEMORY;
+        return;
     memset(p, 0, offsetof(proximity_query, cached));
+    memset(p->cached, 0xff, sizeof p->cached); /* ABUT_NONE */
     p->work = work;
     p->range = range;
     p->overlaps = overlaps;
-    for (int side = 0; side < 2; side++) {
-        p->touch_distance =
-            real_max(p->touch_distance, TOUCH_JITTERS * work->body[side].surface.jitter);
-        p->rounding_error =
-            real_max(p->rounding_error, ROUNDING_JITTERS * work->body[side].surface.jitter);
-        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->interior[side]);
-        if (status)
-            return status;
-        memset(p->cached[side], 0xff, sizeof p->cached[side]); /* ABUT_NONE */
-    }
-    abut_status status = abuti_proximity_find_pairs(p, frame);
-    if (status || !p->pair_count)
-        return status;
-    size_t overlap_count = answers->count;
-    double tolerance =
-        PATCH_MERGE_DISTANCE * real_min(work->body[0].skin->size, work->body[1].skin->size);
-    status = abuti_proximity_join_pairs(p);
-    if (!status)
-        status = add_overlap_walls(p, answers->list, overlap_count);
-    if (!status)
-        status = add_gap_walls(p, overlaps);
-    if (!status && overlaps)
-        status = add_face_walls(p);
-    if (status)
-        return status;
-    add_wall_points(p, tolerance);
-    return add_wall_answers(p, work->max_points, range, tolerance, answers);
+    p->merge_distance = PATCH_MERGE_DISTANCE * real_min(a->skin->size, b->skin->size);
+    p->touch_distance = TOUCH_JITTERS * a->surface.jitter; /* that of b is equal */
+    p->rounding_error = ROUNDING_JITTERS * a->surface.jitter;
+    if (!patch_check(work->memory, abuti_bvh_interior(a->bvh, &p->interior[0])) ||
+        !patch_check(work->memory, abuti_bvh_interior(b->bvh, &p->interior[1])))
+        return;
+    abuti_proximity_find_pairs(p, frame);
+    if (!p->pair_count || !abuti_proximity_join_pairs(p))
+        return;
+    add_overlap_walls(p, answers);
+    add_gap_walls(p, overlaps);
+    if (overlaps)
+        add_face_walls(p);
+    add_wall_points(p, p->merge_distance);
+    add_wall_answers(p, answers);
 }

@@ -53,6 +53,7 @@ typedef struct proximity_query {
      * more are rejected, except those of sheets. */
     double touch_distance;
     double rounding_error; /* directions between nearer points are rounding errors */
+    double merge_distance; /* nearer points are merged */
     bool overlaps;         /* the bodies overlap somewhere */
     const bvh_interior *interior[2];
     near_pair *pairs;
@@ -78,8 +79,8 @@ void abuti_proximity_add_minimum(proximity_query *p, const near_minimum *minimum
 /* Order of minima: by distance, then by their triangles. */
 bool abuti_proximity_is_nearer(const near_minimum *a, const near_minimum *b);
 /* Finds all pairs within the range, their local minima, and the nearest pair. */
-abut_status abuti_proximity_find_pairs(proximity_query *p, const pair_frame *frame);
-/* Joins pairs over shared edges into components. */
-abut_status abuti_proximity_join_pairs(proximity_query *p);
+void abuti_proximity_find_pairs(proximity_query *p, const pair_frame *frame);
+/* Joins pairs over shared edges into components. Returns false after an error. */
+bool abuti_proximity_join_pairs(proximity_query *p);
 
 #endif

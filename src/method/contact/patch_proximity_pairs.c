@@ -100,22 +100,15 @@ static vec3 compute_direction(const proximity_query *p, const near_face *f, cons
 /* Returns the index of a pair, and adds it if it is new; ABUT_NONE on failure. */
 static uint32_t add_pair(proximity_query *p, uint32_t f, uint32_t g, bool is_facing,
                          double distance) {
-    patch_work *work = p->work;
+    patch_memory *memory = p->work->memory;
     bool added;
-    uint32_t *index = abuti_patch_table_insert(work, &p->index, near_pair_key(f, g),
+    uint32_t *index = abuti_patch_table_insert(memory, &p->index, near_pair_key(f, g),
                                                (uint32_t)p->pair_count, &added);
-    if (!index)
+    if (!index || !PATCH_RESERVE_ONE(memory, p->pairs, p->pair_count, p->pair_capacity))
         return ABUT_NONE;
-    if (added) {
-        if (p->pair_count == p->pair_capacity)
-            work->status =
-                abuti_patch_grow(work->memory, &p->pairs, p->pair_count, p->pair_count + 64,
-                                 sizeof *p->pairs, &p->pair_capacity);
-        if (work->status)
-            return ABUT_NONE;
+    if (added)
         p->pairs[p->pair_count++] =
             (near_pair){.face = {f, g}, .is_facing = is_facing, .distance = distance};
-    }
     return *index;
 }
 
@@ -132,12 +125,7 @@ static uint32_t add_facing_pair(proximity_query *p, const near_face *f, const ne
 }
 
 void abuti_proximity_add_minimum(proximity_query *p, const near_minimum *minimum) {
-    patch_work *work = p->work;
-    if (p->minimum_count == p->minimum_capacity)
-        work->status =
-            abuti_patch_grow(work->memory, &p->minima, p->minimum_count, p->minimum_count + 64,
-                             sizeof *p->minima, &p->minimum_capacity);
-    if (!work->status)
+    if (PATCH_RESERVE_ONE(p->work->memory, p->minima, p->minimum_count, p->minimum_capacity))
         p->minima[p->minimum_count++] = *minimum;
 }
 
@@ -172,14 +160,14 @@ static void measure_pair(proximity_query *p, const near_face *f, const near_face
         m.pair = add_pair(p, f->face, g->face, false, m.distance);
     if (p->nearest.face[0] == ABUT_NONE || abuti_proximity_is_nearer(&m, &p->nearest))
         p->nearest = m;
-    if (is_minimum && !work->status)
+    if (is_minimum)
         abuti_proximity_add_minimum(p, &m);
 }
 
 static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     proximity_query *p = data;
-    for (; near && !p->work->status; near &= near - 1) {
-        const uint32_t bit = (uint32_t)__builtin_ctz(near);
+    for (; near; near &= near - 1) {
+        const uint32_t bit = abuti_lowest_bit(near);
         const near_face *f = cached_face(p, 0, leaf_a * BVH_WIDTH + bit / BVH_WIDTH),
                         *g = cached_face(p, 1, leaf_b * BVH_WIDTH + bit % BVH_WIDTH);
         bool crosses = p->overlaps;
@@ -194,21 +182,18 @@ static bool visit_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsign
         else if (is_facing)
             add_facing_pair(p, f, g, 0);
     }
-    return p->work->status != ABUT_OK;
+    return p->work->memory->status != ABUT_OK;
 }
 
-abut_status abuti_proximity_find_pairs(proximity_query *p, const pair_frame *frame) {
+void abuti_proximity_find_pairs(proximity_query *p, const pair_frame *frame) {
     pair_frame padded = *frame;
     padded.pad += (float)(1.001 * p->range * frame->scale);
     p->nearest.face[0] = ABUT_NONE;
     abuti_pair_candidates(&padded, visit_leaf_pair, p);
-    abut_status status = p->work->status ? p->work->status : abuti_stop_status("contacts");
-    const near_minimum *nearest = &p->nearest;
-    if (!status && !p->overlaps && nearest->face[0] != ABUT_NONE) {
-        p->nearest.pair = add_pair(p, nearest->face[0], nearest->face[1], false, nearest->distance);
-        status = p->work->status;
-    }
-    return status;
+    near_minimum *nearest = &p->nearest;
+    if (patch_check(p->work->memory, abuti_stop_status("contacts")) && !p->overlaps &&
+        nearest->face[0] != ABUT_NONE)
+        nearest->pair = add_pair(p, nearest->face[0], nearest->face[1], false, nearest->distance);
 }
 
 /* ---- components ---- */
@@ -234,10 +219,10 @@ static void join_neighbours(proximity_query *p, uint32_t pair, uint32_t side) {
     }
 }
 
-abut_status abuti_proximity_join_pairs(proximity_query *p) {
+bool abuti_proximity_join_pairs(proximity_query *p) {
     p->parent = abuti_patch_allocate(p->work->memory, p->pair_count, sizeof *p->parent);
     if (!p->parent)
-        return ABUT_ERROR_MEMORY;
+        return false;
     for (uint32_t i = 0; i < p->pair_count; i++)
         p->parent[i] = i;
     for (uint32_t i = 0; i < p->pair_count; i++) {
@@ -246,5 +231,5 @@ abut_status abuti_proximity_join_pairs(proximity_query *p) {
     }
     for (uint32_t i = 0; i < p->pair_count; i++)
         p->parent[i] = abuti_root(p->parent, i);
-    return ABUT_OK;
+    return true;
 }

@@ -17,11 +17,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Shifts exceed the depths slightly, so that an exact test finds the bodies apart: by a fraction of
- * the depth plus a fraction of the smaller body. */
-#define SHIFT_DEPTH_SLACK 1e-6
-#define SHIFT_SIZE_SLACK 1e-7
-#define EXACT_SHIFT_SLACK 2e-9  /* of the smaller body: rounding errors, if depths are exact */
 #define SHIFT_TOLERANCE 1e-9    /* of the smaller body: convergence of the joint shift */
 #define NORMAL_DEPTH_RATIO 4.0  /* in fits, and with a hint: depth along one normal / of walls */
 #define MIN_EXTENSION 0.01      /* of the smaller body: smallest step by which a shift grows */
@@ -48,26 +43,23 @@ enum {
 };
 
 /* Returns the length by which a shift must move along the normal of a patch. */
-static double required_shift(const patch_call *call, const patch_answer *answer) {
-    if (call->uses_exact_depths)
-        return real_max(answer->depth, 0) + EXACT_SHIFT_SLACK * call->size;
-    return real_max(answer->depth, 0) * (1 + SHIFT_DEPTH_SLACK) + SHIFT_SIZE_SLACK * call->size;
+static double required_shift(double size, patch_slack slack, double depth) {
+    return real_max(depth, 0) * (1 + slack.depth) + slack.size * size;
 }
 
-/* Computes the joint shift: the shortest one that satisfies all patches (Hildreth 1957, "A
- * quadratic programming procedure"). Returns false if there is none, as between opposite walls.
- * Patches beyond the first MAX_MULTIPLIERS are satisfied too, but have no multiplier, so the shift
+/* Patches beyond the first MAX_MULTIPLIERS are satisfied too, but have no multiplier, so the shift
  * may not be the shortest. */
-static bool compute_joint_shift(const patch_call *call, const patch_answer *answers, size_t count,
-                                vec3 *shift) {
+bool abuti_patch_joint_shift(double size, patch_slack slack, const patch_answer *answers,
+                             size_t count, vec3 *shift) {
     double multiplier[MAX_MULTIPLIERS] = {0};
     *shift = v3(0, 0, 0);
     for (int round = 0; round < SHIFT_ROUNDS; round++) {
         double worst = 0;
         for (size_t i = 0; i < count; i++) {
-            double missing = required_shift(call, &answers[i]) - v3_dot(*shift, answers[i].normal);
+            double missing =
+                required_shift(size, slack, answers[i].depth) - v3_dot(*shift, answers[i].normal);
             missing = real_max(missing, i < MAX_MULTIPLIERS ? -multiplier[i] : 0);
-            worst = real_max(worst, fabs(missing) / call->size);
+            worst = real_max(worst, fabs(missing) / size);
             *shift = v3_along(*shift, missing, answers[i].normal);
             if (i < MAX_MULTIPLIERS)
                 multiplier[i] += missing;
@@ -78,31 +70,23 @@ static bool compute_joint_shift(const patch_call *call, const patch_answer *answ
     return false;
 }
 
-bool abuti_patch_joint_shift(double size, const patch_answer *answers, size_t count, vec3 *shift) {
-    const patch_call call = {.size = size};
-    return compute_joint_shift(&call, answers, count, shift);
-}
-
-abut_status abuti_patch_test_apart(const patch_call *call, vec3 shift, bool *apart) {
+bool abuti_patch_test_apart(const patch_call *call, vec3 shift) {
     abuti_posed moved = call->posed[0];
-    abut_pair_relation relation;
+    abut_pair_relation relation = ABUT_PAIR_APART;
     pair_frame frame;
     uint32_t found[2], vertex;
     unsigned doubt = 0;
     abut_status status;
-    *apart = false;
     moved.pose.translation = v3_add(moved.pose.translation, shift);
     if (!abuti_pair_frame_init(&moved, &call->posed[1], &frame)) {
         status = abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
     } else {
         bool touches = abuti_pair_find_intersection(&frame, found);
-        status = abuti_stop_status("contacts");
-        if (status || touches)
-            return status;
+        if (!patch_check(call->memory, abuti_stop_status("contacts")) || touches)
+            return false;
         status = abuti_pair_contains(&frame, &moved, &call->posed[1], &relation, &vertex, &doubt);
     }
-    *apart = !status && relation == ABUT_PAIR_APART;
-    return status;
+    return patch_check(call->memory, status) && relation == ABUT_PAIR_APART;
 }
 
 /* Returns whether walls are those of a press fit: all are shallow, and opposite ones are further
@@ -165,7 +149,7 @@ static uint32_t find_nearest_region(const patch_work *work, vec3 at) {
 /* Adds a wall that was found after a shift, with its depth before the shift. If it is the remainder
  * of a wall of an earlier round, that wall becomes deeper instead: by twice as much from the third
  * round on, because shifts that slide along other walls converge slowly. */
-static abut_status add_wall(const patch_call *call, shift_search *s, const patch_answer *found) {
+static void add_wall(const patch_call *call, shift_search *s, const patch_answer *found) {
     const bool first_round = !s->rounds;
     patch_answer wall = *found;
     patch_answers *walls = &s->joint_walls;
@@ -178,8 +162,8 @@ static abut_status add_wall(const patch_call *call, shift_search *s, const patch
             wall.depth < REMAINING_DEPTH * walls->list[i].depth) {
             patch_answer *same = &walls->list[i];
             double along = v3_dot(s->shift, same->normal) + real_max(remaining, 0);
-            same->depth = same->points[0].depth = real_max(same->depth, along);
-            return ABUT_OK;
+            set_depth(same, real_max(same->depth, along));
+            return;
         }
     wall.depth += before;
     uint32_t count = wall.count;
@@ -191,7 +175,7 @@ static abut_status add_wall(const patch_call *call, shift_search *s, const patch
         if (point.depth >= -call->max_gap || !wall.count)
             wall.points[wall.count++] = point;
     }
-    return abuti_patch_add(call->memory, walls, &wall);
+    abuti_patch_add(call->memory, walls, &wall);
 }
 
 /* Returns whether a region is much deeper than its mean thickness. A lens is two or three times as
@@ -211,43 +195,26 @@ static bool is_wedge(const patch_answer *walls, int count, double depth) {
     return count > 1 && sum < WEDGE_DEPTH * depth * area;
 }
 
-/* Replaces deep walls of a region, of which the shallowest has depth *depth, by a patch along one
- * normal if that is less deep: two plates in each other have no walls across their thickness. */
-static abut_status prefer_single_normal(patch_work *work, const patch_call *call, size_t i,
-                                        patch_answer answers[PATCH_NORMALS], int *count,
-                                        double *depth) {
-    patch_answer answer;
-    abut_status status = abuti_patch_compute_best(work, &work->regions[i], call->hint, &answer);
-    if (!status && answer.count && answer.depth < *depth) {
-        answers[0] = answer;
-        *count = 1;
-        *depth = answer.depth;
-    }
-    return status;
-}
-
 /* Adds the walls of a region. If areas cancel, only walls that are about as shallow as the
  * shallowest are joint walls: deeper columns of the overlap may belong to another wall, which the
  * next round finds. */
-static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i, shift_search *s) {
+static void add_region_walls(patch_work *work, patch_call *call, size_t i, shift_search *s) {
     const bool first_round = !s->rounds;
+    patch_region *region = &work->regions[i];
     patch_answer answers[PATCH_NORMALS];
     int count = 0;
     double max_depth = INFINITY;
-    abut_status status = ABUT_OK;
-    bool cancels = abuti_patch_areas_cancel(work, &work->regions[i]);
+    const bool cancels = abuti_patch_areas_cancel(work, region);
     if (!cancels) {
-        status = abuti_patch_compute_best(work, &work->regions[i], call->hint, &answers[0]);
-        count = !status && answers[0].count;
+        abuti_patch_compute_best(work, region, call->hint, &answers[0]);
+        count = answers[0].count > 0;
     }
     const bool divides = cancels || (count && answers[0].has_short_columns);
-    if (!status && (divides || (count && may_be_wedge(&work->regions[i], answers[0].depth)))) {
+    if (divides || (count && may_be_wedge(region, answers[0].depth))) {
         const double single = divides ? INFINITY : answers[0].depth;
         patch_answer found[PATCH_NORMALS];
-        int found_count;
-        status = abuti_patch_find_walls(work, &work->regions[i], false, found, &found_count);
-        if (!status &&
-            (cancels || (divides && found_count > 1) || is_wedge(found, found_count, single))) {
+        const int found_count = abuti_patch_find_walls(work, region, false, found);
+        if (cancels || (divides && found_count > 1) || is_wedge(found, found_count, single)) {
             count = 0;
             for (int k = 0; k < found_count; k++) {
                 if (!(found[k].depth < single))
@@ -255,81 +222,81 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                 max_depth = real_min(max_depth, found[k].depth);
                 answers[count++] = found[k];
             }
-            if (!status && cancels && count && max_depth > SHALLOW_DEPTH * call->size)
-                status = prefer_single_normal(work, call, i, answers, &count, &max_depth);
-            max_depth = SHALLOW_RATIO * real_max(max_depth, SHIFT_SIZE_SLACK * call->size);
+            if (cancels && count && max_depth > SHALLOW_DEPTH * call->size) {
+                /* Two plates in each other have no walls across their thickness: one normal may be
+                 * less deep. */
+                abuti_patch_compute_best(work, region, call->hint, &found[0]);
+                if (found[0].count && found[0].depth < max_depth) {
+                    answers[0] = found[0];
+                    count = 1;
+                    max_depth = found[0].depth;
+                }
+            }
+            max_depth = SHALLOW_RATIO * real_max(max_depth, PATCH_SLACK.size * call->size);
         }
     }
-    if (first_round && !status)
-        work->regions[i].is_gap = count ? !(answers[0].depth > 0) : !cancels;
-    for (int k = 0; k < count && !status; k++) {
+    if (first_round)
+        region->is_gap = count ? !(answers[0].depth > 0) : !cancels;
+    for (int k = 0; k < count; k++) {
         if (answers[k].depth <= max_depth)
-            status = add_wall(call, s, &answers[k]);
-        if (first_round && !status)
-            status = abuti_patch_add(call->memory, &s->first_walls, &answers[k]);
+            add_wall(call, s, &answers[k]);
+        if (first_round)
+            abuti_patch_add(call->memory, &s->first_walls, &answers[k]);
     }
-    return status;
 }
 
 /* Replaces the patches by walls, except gaps. */
-static abut_status set_answers(patch_call *call, const patch_answers *walls) {
-    abut_status status = ABUT_OK;
+static void set_answers(patch_call *call, const patch_answers *walls) {
     call->answers.count = 0;
-    for (size_t i = 0; i < walls->count && !status; i++)
+    for (size_t i = 0; i < walls->count; i++)
         if (walls->list[i].depth >= -call->max_gap)
-            status = abuti_patch_add(call->memory, &call->answers, &walls->list[i]);
-    return status;
+            abuti_patch_add(call->memory, &call->answers, &walls->list[i]);
 }
 
 /* Replaces the patches by all shallow walls of all regions, for a press fit. A region without walls
  * keeps its patches. */
-static abut_status set_press_fit_answers(patch_work *work, patch_call *call,
-                                         const patch_answers *before) {
-    abut_status status = ABUT_OK;
+static void set_press_fit_answers(patch_work *work, patch_call *call, const patch_answers *before) {
     call->answers.count = 0;
-    for (size_t i = 0; i < before->count && !status; i++)
+    for (size_t i = 0; i < before->count; i++)
         if (before->list[i].region == ABUT_NONE)
-            status = abuti_patch_add(call->memory, &call->answers, &before->list[i]);
-    for (size_t i = 0; i < work->region_count && !status; i++) {
+            abuti_patch_add(call->memory, &call->answers, &before->list[i]);
+    for (size_t i = 0; i < work->region_count; i++) {
         patch_answer walls[PATCH_NORMALS];
-        int count = 0;
-        size_t added = call->answers.count;
+        const size_t added = call->answers.count;
         if (!abuti_patch_region_counts(work, call, i))
             continue;
-        status = abuti_patch_find_walls(work, &work->regions[i], true, walls, &count);
-        for (int k = 0; k < count && !status; k++)
+        const int count = abuti_patch_find_walls(work, &work->regions[i], true, walls);
+        for (int k = 0; k < count; k++)
             if (walls[k].depth < SHALLOW_DEPTH * call->size)
-                status = abuti_patch_add(call->memory, &call->answers, &walls[k]);
-        for (size_t k = 0; k < before->count && !status && call->answers.count == added; k++)
+                abuti_patch_add(call->memory, &call->answers, &walls[k]);
+        for (size_t k = 0; k < before->count && call->answers.count == added; k++)
             if (before->list[k].region == i)
-                status = abuti_patch_add(call->memory, &call->answers, &before->list[k]);
+                abuti_patch_add(call->memory, &call->answers, &before->list[k]);
     }
-    return status;
 }
 
 /* Tests whether the joint shift of the patches separates, with a slack for rounding errors only. So
  * the rounding error of the shift does not decide, and the result is the same wherever the bodies
  * are. */
-static abut_status verify_answers(const patch_call *call, bool *apart) {
-    patch_call exact = *call;
+static bool verify_answers(const patch_call *call) {
     vec3 shift;
-    exact.uses_exact_depths = true;
-    *apart = false;
-    return compute_joint_shift(&exact, call->answers.list, call->answers.count, &shift)
-               ? abuti_patch_test_apart(call, shift, apart)
-               : ABUT_OK;
+    return abuti_patch_joint_shift(call->size, PATCH_EXACT_SLACK, call->answers.list,
+                                   call->answers.count, &shift) &&
+           abuti_patch_test_apart(call, shift);
 }
 
 /* Sets the walls that a shift separates as patches, if their joint shift without slacks separates,
  * too. Otherwise depths are increased by the slacks. */
-static abut_status set_verified_answers(patch_call *call, const patch_answers *walls) {
-    abut_status status = set_answers(call, walls);
-    if (!status)
-        status = verify_answers(call, &call->is_verified);
-    for (size_t i = 0; i < call->answers.count && !status && !call->is_verified; i++)
+static void set_verified_answers(patch_call *call, const patch_answers *walls) {
+    set_answers(call, walls);
+    call->is_verified = verify_answers(call);
+    if (call->is_verified)
+        return;
+    for (size_t i = 0; i < call->answers.count; i++)
         if (call->answers.list[i].depth > 0)
-            set_depth(&call->answers.list[i], required_shift(call, &call->answers.list[i]));
-    return status || call->is_verified ? status : verify_answers(call, &call->is_verified);
+            set_depth(&call->answers.list[i],
+                      required_shift(call->size, PATCH_SLACK, call->answers.list[i].depth));
+    call->is_verified = verify_answers(call);
 }
 
 /* Returns whether a patch of the region of a wall has about the same normal. */
@@ -343,106 +310,98 @@ static bool has_wall(const patch_call *call, const patch_answer *wall) {
     return false;
 }
 
-/* Adds shallow walls that the shift also separates, so that each overlapping wall has contacts. */
-static abut_status complete_walls(patch_work *work, patch_call *call, vec3 shift) {
+/* Adds shallow walls that the shift also separates, so that each overlapping wall has contacts.
+ * Row c of the contract fails without. */
+static void complete_walls(patch_work *work, patch_call *call, vec3 shift) {
     for (size_t i = 0; i < work->region_count; i++) {
         patch_answer walls[PATCH_NORMALS];
-        int count;
         if (!abuti_patch_region_counts(work, call, i))
             continue;
-        abut_status status = abuti_patch_find_walls(work, &work->regions[i], false, walls, &count);
-        for (int k = 0; k < count && !status; k++) {
+        const int count = abuti_patch_find_walls(work, &work->regions[i], false, walls);
+        for (int k = 0; k < count; k++) {
             patch_answer *wall = &walls[k];
             double along = v3_dot(shift, wall->normal);
             if (wall->depth > SHALLOW_DEPTH * call->size ||
-                wall->depth > (1 + SAME_DEPTH) * along + SHIFT_SIZE_SLACK * call->size ||
+                wall->depth > (1 + SAME_DEPTH) * along + PATCH_SLACK.size * call->size ||
                 has_wall(call, wall))
                 continue;
             if (wall->depth > along) /* equals the depth of another wall, up to rounding errors */
                 set_depth(wall, along);
-            status = abuti_patch_add(call->memory, &call->answers, wall);
+            abuti_patch_add(call->memory, &call->answers, wall);
         }
-        if (status)
-            return status;
     }
-    return ABUT_OK;
 }
 
 /* Adds the walls of the overlap after the current shift, and computes the joint shift of all. A
  * press fit ends the search. */
-static abut_status add_walls(patch_work *work, patch_call *call, shift_search *s) {
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < work->region_count && !status; i++)
+static void add_walls(patch_work *work, patch_call *call, shift_search *s) {
+    for (size_t i = 0; i < work->region_count; i++)
         if (abuti_patch_region_counts(work, call, i))
-            status = add_region_walls(work, call, i, s);
+            add_region_walls(work, call, i, s);
     s->depth = INFINITY;
-    if (status || !s->joint_walls.count)
-        return status;
-    if (compute_joint_shift(call, s->joint_walls.list, s->joint_walls.count, &s->shift))
+    if (!s->joint_walls.count)
+        return;
+    if (abuti_patch_joint_shift(call->size, PATCH_SLACK, s->joint_walls.list, s->joint_walls.count,
+                                &s->shift))
         for (size_t i = 0; i < s->joint_walls.count; i++)
             s->depth = real_max(i ? s->depth : 0, s->joint_walls.list[i].depth);
     else
         call->is_press_fit = are_walls_press_fit(call, s->first_walls.list, s->first_walls.count) &&
                              are_walls_press_fit(call, s->joint_walls.list, s->joint_walls.count);
-    return status;
 }
 
 /* Computes contours and regions after a shift. */
-static abut_status find_regions_after(const patch_call *call, vec3 shift, patch_work *later) {
+static void find_regions_after(const patch_call *call, vec3 shift, patch_work *later) {
     patch_call moved = *call;
     moved.posed[0].pose.translation = v3_add(call->posed[0].pose.translation, shift);
     abuti_patch_reset(later, call);
-    return abuti_patch_find_regions_at(later, &moved);
+    abuti_patch_find_regions_at(later, &moved);
 }
 
 /* Tests the joint shift of the walls. If it does not separate, adds the walls of the remaining
  * overlap. */
-static abut_status test_joint_shift(patch_work *work, patch_call *call, shift_search *s) {
-    patch_work later;
-    abut_status status = abuti_patch_test_apart(call, s->shift, &call->is_verified);
-    if (status)
-        return status;
+static void test_joint_shift(patch_work *work, patch_call *call, shift_search *s) {
+    call->is_verified = abuti_patch_test_apart(call, s->shift);
     if (!call->is_verified) {
+        patch_work later;
         const double before = v3_length_sq(s->shift);
         s->rounds++;
-        status = find_regions_after(call, s->shift, &later);
-        if (!status)
-            status = add_walls(&later, call, s);
+        find_regions_after(call, s->shift, &later);
+        add_walls(&later, call, s);
         /* Nothing was added, or there were too many rounds. */
         if (!(v3_length_sq(s->shift) > before) || s->rounds == WALL_ROUNDS)
             s->depth = INFINITY;
-        return status;
+        return;
     }
-    if (s->joint_walls.count == 1 && !s->rounds) /* measured along its normal: exact */
-        return set_answers(call, &s->joint_walls);
-    status = set_verified_answers(call, &s->joint_walls);
+    if (s->joint_walls.count == 1 && !s->rounds) { /* measured along its normal: exact */
+        set_answers(call, &s->joint_walls);
+        return;
+    }
+    set_verified_answers(call, &s->joint_walls);
     const double deepest = call->answers.count ? call->answers.list[0].depth : 0;
-    if (!status && call->is_verified && deepest > (1 + SAME_DEPTH) * s->depth) {
+    if (call->is_verified && deepest > (1 + SAME_DEPTH) * s->depth) {
         s->depth = deepest; /* depths were increased: test shorter candidates first */
         call->is_verified = false;
-        return ABUT_OK;
+        return;
     }
-    if (!status && call->is_verified && call->answers.count > 1 &&
+    if (call->is_verified && call->answers.count > 1 &&
         v3_length(s->shift) <= SHALLOW_DEPTH * call->size)
-        status = complete_walls(work, call, s->shift);
+        complete_walls(work, call, s->shift);
     s->depth = INFINITY;
-    return status;
 }
 
 /* Adds a candidate normal, with the depth at one position. */
-static abut_status add_candidate_normal(patch_work *work, const patch_call *call, vec3 normal,
-                                        shift_search *s) {
-    double depth;
+static void add_candidate_normal(patch_work *work, const patch_call *call, vec3 normal,
+                                 shift_search *s) {
     for (int i = 0; i < s->candidate_count; i++)
         if (v3_dot(s->candidates[i].normal, normal) > SAME_NORMAL_COSINE)
-            return ABUT_OK;
+            return;
     if (s->candidate_count == CANDIDATE_CAPACITY)
-        return ABUT_OK;
-    abut_status status = abuti_patch_max_depth(work, normal, 0, &depth);
-    if (!status && depth > -SHIFT_SIZE_SLACK * call->size) /* 0: flush sheet */
+        return;
+    const double depth = abuti_patch_max_depth(work, normal, 0);
+    if (depth > -PATCH_SLACK.size * call->size) /* 0: flush sheet */
         s->candidates[s->candidate_count++] =
             (shift_candidate){.normal = normal, .depth = real_max(depth, 0)};
-    return status;
 }
 
 /* Returns whether a body has passed through the other: in the only region, or in several without
@@ -461,103 +420,95 @@ static bool has_passed_through(const patch_work *work, const patch_call *call,
 
 /* Adds candidate normals: of walls, of large faces, and the hint. If a body has passed through the
  * other, keeps only those on the side of the hint. */
-static abut_status add_candidate_normals(patch_work *work, patch_call *call, bool passes_through,
-                                         shift_search *s) {
-    vec3 normals[PATCH_NORMALS];
-    abut_status status = ABUT_OK;
+static void add_candidate_normals(patch_work *work, const patch_call *call, bool passes_through,
+                                  shift_search *s) {
+    const patch_answers *walls = &s->first_walls;
+    const bool has_hint = v3_max_abs(call->hint) > 0;
     if (!work->region_count) { /* one body is inside the other */
-        for (size_t i = 0; i < s->first_walls.count && s->candidate_count < CANDIDATE_CAPACITY; i++)
-            if (s->first_walls.list[i].depth > 0)
+        for (size_t i = 0; i < walls->count && s->candidate_count < CANDIDATE_CAPACITY; i++)
+            if (walls->list[i].depth > 0)
                 s->candidates[s->candidate_count++] =
-                    (shift_candidate){s->first_walls.list[i].normal, s->first_walls.list[i].depth,
-                                      true};
-        return ABUT_OK;
+                    (shift_candidate){walls->list[i].normal, walls->list[i].depth, true};
+        return;
     }
-    for (size_t i = 0; i < s->first_walls.count && !status; i++)
-        status = add_candidate_normal(work, call, s->first_walls.list[i].normal, s);
-    for (size_t i = 0; i < work->region_count && !status; i++) {
-        int count = abuti_patch_region_counts(work, call, i) && !work->regions[i].is_gap
-                        ? abuti_patch_candidate_normals(work, &work->regions[i], normals)
-                        : 0;
-        for (int k = 0; k < count && !status; k++)
-            status = add_candidate_normal(work, call, normals[k], s);
+    for (size_t i = 0; i < walls->count; i++)
+        add_candidate_normal(work, call, walls->list[i].normal, s);
+    for (size_t i = 0; i < work->region_count; i++) {
+        patch_normal normals[PATCH_NORMALS];
+        bool region_passes_through;
+        if (!abuti_patch_region_counts(work, call, i) || work->regions[i].is_gap)
+            continue;
+        const int count =
+            abuti_patch_candidate_normals(work, &work->regions[i], normals, &region_passes_through);
+        for (int k = 0; k < count; k++)
+            add_candidate_normal(work, call, normals[k].normal, s);
     }
-    if (!status && v3_max_abs(call->hint) > 0)
-        status = add_candidate_normal(work, call, v3_normalise(call->hint), s);
-    if (passes_through && v3_max_abs(call->hint) > 0) {
+    if (has_hint)
+        add_candidate_normal(work, call, v3_normalise(call->hint), s);
+    if (passes_through && has_hint) {
         int kept = 0;
         for (int i = 0; i < s->candidate_count; i++)
             if (v3_dot(s->candidates[i].normal, call->hint) > 0)
                 s->candidates[kept++] = s->candidates[i];
         s->candidate_count = kept;
     }
-    return status;
 }
 
 /* Adds 26 directions, for bodies that no normal separates by a short shift. */
-static abut_status add_grid_directions(patch_work *work, const patch_call *call, shift_search *s) {
-    abut_status status = ABUT_OK;
-    for (int i = 0; i < 27 && !status; i++)
+static void add_grid_directions(patch_work *work, const patch_call *call, shift_search *s) {
+    for (int i = 0; i < 27; i++)
         if (i != 13)
-            status = add_candidate_normal(work, call,
-                                          v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
-    return status;
+            add_candidate_normal(work, call, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)),
+                                 s);
 }
 
 /* Sets the patches of all regions along one normal. */
-static abut_status set_answers_along(patch_work *work, patch_call *call,
-                                     const shift_candidate *candidate, const shift_search *s) {
-    abut_status status = ABUT_OK;
+static void set_answers_along(patch_work *work, patch_call *call, const shift_candidate *candidate,
+                              const shift_search *s) {
     call->answers.count = 0;
-    for (size_t r = 0; r < work->region_count && !status; r++) {
-        patch_answer answer = {.count = 0};
-        if (abuti_patch_region_counts(work, call, r) && !work->regions[r].is_gap)
-            status = abuti_patch_compute_along(work, &work->regions[r], candidate->normal,
-                                               PATCH_SCOPE_AUTO, &answer);
-        if (!status && answer.count)
-            status = abuti_patch_add(call->memory, &call->answers, &answer);
+    for (size_t i = 0; i < work->region_count; i++) {
+        const patch_region *r = &work->regions[i];
+        patch_answer answer;
+        if (!abuti_patch_region_counts(work, call, i) || r->is_gap)
+            continue;
+        abuti_patch_compute_along(work, r, candidate->normal,
+                                  abuti_measure_choose_scope(work, r, candidate->normal), &answer);
+        if (answer.count)
+            abuti_patch_add(call->memory, &call->answers, &answer);
     }
     call->is_verified = !work->region_count || call->answers.count;
-    for (size_t i = 0; i < s->first_walls.count && !status; i++)
+    for (size_t i = 0; i < s->first_walls.count; i++)
         if (work->region_count
                 ? s->first_walls.list[i].depth <= 0 &&
                       s->first_walls.list[i].depth >= -call->max_gap
                 : v3_dot(s->first_walls.list[i].normal, candidate->normal) > SAME_WALL_COSINE)
-            status = abuti_patch_add(call->memory, &call->answers, &s->first_walls.list[i]);
-    if (!status && call->is_verified && call->answers.count)
+            abuti_patch_add(call->memory, &call->answers, &s->first_walls.list[i]);
+    if (call->is_verified && call->answers.count)
         set_depth(&call->answers.list[0], real_max(candidate->depth, call->answers.list[0].depth));
-    return status;
 }
 
 /* Tests a candidate: measures it, then shifts along it. If that does not separate, adds the depth
  * of the remaining overlap. */
-static abut_status test_candidate(patch_work *work, patch_call *call, shift_candidate *candidate,
-                                  const shift_search *s) {
-    patch_work later;
-    double depth = 0;
-    abut_status status = ABUT_OK;
+static void test_candidate(patch_work *work, patch_call *call, shift_candidate *candidate,
+                           const shift_search *s) {
     if (!candidate->is_measured) {
-        status = abuti_patch_max_depth(work, candidate->normal, INFINITY, &depth);
+        const double depth = abuti_patch_max_depth(work, candidate->normal, INFINITY);
         candidate->depth = real_max(candidate->depth, depth);
         candidate->is_measured = true;
-        return status;
+        return;
     }
-    const double length =
-        candidate->depth * (1 + SHIFT_DEPTH_SLACK) + SHIFT_SIZE_SLACK * call->size;
+    const double length = required_shift(call->size, PATCH_SLACK, candidate->depth);
     const vec3 shift = v3_scale(candidate->normal, length);
-    status = abuti_patch_test_apart(call, shift, &call->is_verified);
-    if (status)
-        return status;
+    call->is_verified = abuti_patch_test_apart(call, shift);
     if (call->is_verified) {
-        status = set_answers_along(work, call, candidate, s);
+        set_answers_along(work, call, candidate, s);
         candidate->depth = INFINITY;
-        return status;
+        return;
     }
-    status = find_regions_after(call, shift, &later);
-    if (!status)
-        status = abuti_patch_max_depth(&later, candidate->normal, INFINITY, &depth);
+    patch_work later;
+    find_regions_after(call, shift, &later);
+    const double depth = abuti_patch_max_depth(&later, candidate->normal, INFINITY);
     candidate->depth = length + (depth > 0 ? depth : MIN_EXTENSION * call->size);
-    return status;
 }
 
 static shift_candidate *find_shortest_candidate(shift_search *s) {
@@ -578,18 +529,17 @@ static bool is_against_hint(const patch_call *call, const patch_answers *walls) 
 
 /* Adds the hint as a candidate for the only region. So the depth of moving bodies does not jump
  * when the choice of normals changes. */
-static abut_status add_hint(patch_work *work, const patch_call *call, shift_search *s) {
+static void add_hint(patch_work *work, const patch_call *call, shift_search *s) {
     const patch_answer *found = &s->first_walls.list[0];
     const vec3 normal = v3_normalise(call->hint);
     patch_answer answer;
     if (s->first_walls.count != 1 || found->region == ABUT_NONE ||
         v3_dot(found->normal, normal) > SAME_NORMAL_COSINE)
-        return ABUT_OK;
-    abut_status status = abuti_patch_compute_along(work, &work->regions[found->region], normal,
-                                                   PATCH_SCOPE_REGION, &answer);
-    if (!status && answer.count && answer.depth > 0)
+        return;
+    abuti_patch_compute_along(work, &work->regions[found->region], normal, PATCH_SCOPE_REGION,
+                              &answer);
+    if (answer.count && answer.depth > 0)
         s->candidates[s->candidate_count++] = (shift_candidate){normal, answer.depth, true};
-    return status;
 }
 
 /* Tests the joint shift of all walls, in rounds that add the walls of the remaining overlap, and
@@ -598,20 +548,15 @@ static abut_status add_hint(patch_work *work, const patch_call *call, shift_sear
  * tight fit, and with a hint, that is, between bodies that were apart or nearly so before. So
  * bodies that interlock are not pushed through each other. If no shift separates, the result is the
  * walls of the first round. */
-abut_status abuti_patch_separate(patch_work *work, patch_call *call) {
+void abuti_patch_separate(patch_work *work, patch_call *call) {
+    const patch_memory *memory = call->memory;
     shift_search s = {.work = work};
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < call->answers.count && !status;
-         i++) { /* components inside the other body */
-        status = abuti_patch_add(call->memory, &s.joint_walls, &call->answers.list[i]);
-        if (!status)
-            status = abuti_patch_add(call->memory, &s.first_walls, &call->answers.list[i]);
+    for (size_t i = 0; i < call->answers.count; i++) { /* components inside the other body */
+        abuti_patch_add(call->memory, &s.joint_walls, &call->answers.list[i]);
+        abuti_patch_add(call->memory, &s.first_walls, &call->answers.list[i]);
     }
     call->answers.count = 0;
-    if (!status)
-        status = add_walls(work, call, &s);
-    if (status)
-        return status;
+    add_walls(work, call, &s);
     const bool has_hint = v3_max_abs(call->hint) > 0,
                passes_through = has_passed_through(work, call, &s);
     double deepest = 0;
@@ -626,31 +571,34 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call) {
         call->is_press_fit = false;
     }
     if (has_hint && !passes_through)
-        status = add_hint(work, call, &s);
+        add_hint(work, call, &s);
     bool has_candidates = false, has_grid_directions = false;
-    for (int i = 0; i < MAX_SHIFTS && !status && !call->is_verified && !call->is_press_fit; i++) {
+    for (int i = 0; i < MAX_SHIFTS && !memory->status && !call->is_verified && !call->is_press_fit;
+         i++) {
         shift_candidate *candidate = find_shortest_candidate(&s);
         const bool is_far = !(s.depth < INFINITY) && !(candidate && candidate->depth <= far_limit);
         if (has_candidates && !has_grid_directions && is_far && (!has_hint || !s.candidate_count)) {
-            status = add_grid_directions(work, call, &s);
+            add_grid_directions(work, call, &s);
             has_grid_directions = true;
         } else if (candidate && candidate->depth <= limit && candidate->depth < s.depth) {
-            status = test_candidate(work, call, candidate, &s);
+            test_candidate(work, call, candidate, &s);
         } else if (s.depth < INFINITY && !(is_fit && s.depth > limit)) {
-            status = test_joint_shift(work, call, &s);
+            test_joint_shift(work, call, &s);
         } else if (has_candidates) {
             break;
         }
-        if (!has_candidates && (s.rounds || !(s.depth < INFINITY)) && !status &&
-            !call->is_verified && !call->is_press_fit) {
-            status = add_candidate_normals(work, call, passes_through, &s);
+        if (!has_candidates && (s.rounds || !(s.depth < INFINITY)) && !call->is_verified &&
+            !call->is_press_fit) {
+            add_candidate_normals(work, call, passes_through, &s);
             has_candidates = true;
         }
     }
-    if (status || call->is_verified)
-        return status;
-    return call->is_press_fit ? set_press_fit_answers(work, call, &s.first_walls)
-                              : set_answers(call, &s.first_walls);
+    if (call->is_verified)
+        return;
+    if (call->is_press_fit)
+        set_press_fit_answers(work, call, &s.first_walls);
+    else
+        set_answers(call, &s.first_walls);
 }
 
 /* Finds the normals of the faces through which the contour runs, without nearly equal ones; both
@@ -674,30 +622,27 @@ static int find_contour_normals(const patch_work *work, vec3 normals[CONTOUR_NOR
 /* The part of a sheet beyond a face has the area of the sheet, not of the face. If both are nearly
  * perpendicular, the normal of the face is not among the candidates that areas yield. So all faces
  * of the contour are candidates here. The result is used if it is much shorter. */
-abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call) {
+void abuti_patch_shorten_sheet(patch_work *work, patch_call *call) {
     const double limit = SHEET_DEPTH_RATIO * call->answers.list[0].depth;
     const patch_call before = *call;
     shift_search s = {.work = work};
     vec3 normals[CONTOUR_NORMALS];
     const int count = find_contour_normals(work, normals);
-    abut_status status = ABUT_OK;
     call->answers = (patch_answers){.list = NULL};
     call->is_verified = false;
     work->is_sheet_edge = true;
     for (size_t i = 0; i < work->region_count; i++) /* also sheets without depth along the areas */
         work->regions[i].is_gap = false;
-    for (int i = 0; i < count && !status; i++)
+    for (int i = 0; i < count; i++)
         if (!(v3_dot(normals[i], call->hint) < 0))
-            status = add_candidate_normal(work, call, normals[i], &s);
-    for (int i = 0; i < MAX_SHIFTS && !status && !call->is_verified; i++) {
+            add_candidate_normal(work, call, normals[i], &s);
+    for (int i = 0; i < MAX_SHIFTS && !call->memory->status && !call->is_verified; i++) {
         shift_candidate *candidate = find_shortest_candidate(&s);
         if (!candidate || candidate->depth > limit)
             break;
-        status = test_candidate(work, call, candidate, &s);
+        test_candidate(work, call, candidate, &s);
     }
     work->is_sheet_edge = false;
-    if (!status &&
-        !(call->is_verified && call->answers.count && call->answers.list[0].depth <= limit))
+    if (!(call->is_verified && call->answers.count && call->answers.list[0].depth <= limit))
         *call = before;
-    return status;
 }

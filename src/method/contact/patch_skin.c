@@ -62,6 +62,9 @@ static void destroy_skin(bvh_attachment *attachment) {
     patch_skin *skin = (patch_skin *)(void *)attachment;
     abut_topology_destroy(skin->topology);
     ABUTI_RELEASE(attachment->context, skin->offset, skin->components);
+    skin->topology = NULL;
+    skin->offset = NULL;
+    skin->components = NULL;
 }
 
 /* Returns the reliability of contacts, from the edges: contours are closed if surfaces are. */
@@ -111,55 +114,35 @@ static double compute_volumes(const patch_skin *skin, patch_component *component
     return sum;
 }
 
-/* Finds the components of abuti_pair_contains() that the vertices belong to, and the vertices that
- * are tested for these. */
-static abut_status find_test_vertices(const patch_skin *skin, uint32_t *vertex_component,
-                                      const uint32_t **vertex) {
+/* Fills the list of components, and sets whether the sum of their volumes is negative. */
+static abut_status find_components(patch_skin *skin, bool *is_inward) {
+    const abut_topology_arrays *view = &skin->view;
+    const abut_mesh *mesh = skin->bvh->mesh;
+    abut_context *context = skin->attachment.context;
     const bvh_solid *solid;
     const bvh_components *containment;
-    abut_status status = abuti_bvh_solid(skin->bvh, &solid);
+    unsigned char *closed;
+    uint32_t *vertex_component; /* of each vertex, in the numbers of abuti_pair_contains() */
+    abuti_release(context, skin->components);
+    abut_status status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(closed, view->component_count),
+                                        ABUTI_ARRAY(vertex_component, mesh->vertex_count),
+                                        ABUTI_ARRAY(skin->components, view->component_count));
+    if (!status)
+        status = abuti_bvh_solid(skin->bvh, &solid);
     if (!status)
         status = abuti_bvh_components(skin->bvh, &containment);
     if (!status) {
-        abuti_vertex_components(skin->bvh->mesh, solid->names, vertex_component);
-        *vertex = containment->vertex;
-    }
-    return status;
-}
-
-/* Fills a list of components, and sets whether the sum of their volumes is negative. */
-static void fill_components(const patch_skin *skin, const uint32_t *vertex_component,
-                            const uint32_t *vertex, unsigned char *closed,
-                            patch_component *components, bool *is_inward) {
-    const abut_topology_arrays *view = &skin->view;
-    for (uint32_t t = view->triangle_count; t-- > 0;)
-        components[view->triangle_component[t]].face = t;
-    abuti_find_watertight_components(view, closed);
-    for (uint32_t i = 0; i < view->component_count; i++) {
-        components[i].vertex =
-            vertex[vertex_component[skin->bvh->mesh->indices[3 * (size_t)components[i].face]]];
-        components[i].is_closed = closed[i];
-    }
-    *is_inward = compute_volumes(skin, components) < 0;
-}
-
-static abut_status find_components(patch_skin *skin, bool *is_inward) {
-    const size_t count = skin->view.component_count;
-    abut_context *context = skin->attachment.context;
-    unsigned char *closed = abuti_allocate(context, count, sizeof *closed);
-    uint32_t *vertex_component =
-        abuti_allocate(context, skin->bvh->mesh->vertex_count, sizeof *vertex_component);
-    patch_component *components = abuti_allocate(context, count, sizeof *components);
-    const uint32_t *vertex;
-    abut_status status = closed && vertex_component && components ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status = find_test_vertices(skin, vertex_component, &vertex);
-    if (!status) {
-        fill_components(skin, vertex_component, vertex, closed, components, is_inward);
-        abuti_release(context, skin->components);
-        skin->components = components;
-    } else {
-        abuti_release(context, components);
+        abuti_vertex_components(mesh, solid->names, vertex_component);
+        abuti_find_watertight_components(view, closed);
+        for (uint32_t t = view->triangle_count; t-- > 0;)
+            skin->components[view->triangle_component[t]].face = t;
+        for (uint32_t i = 0; i < view->component_count; i++) {
+            patch_component *component = &skin->components[i];
+            const uint32_t vertex = mesh->indices[3 * (size_t)component->face];
+            component->vertex = containment->vertex[vertex_component[vertex]];
+            component->is_closed = closed[i];
+        }
+        *is_inward = compute_volumes(skin, skin->components) < 0;
     }
     ABUTI_RELEASE(context, closed, vertex_component);
     return status;
@@ -227,9 +210,6 @@ static abut_status refit_oriented(bvh_attachment *attachment, bool is_reversed) 
     }
     const abut_bvh *bvh = skin->bvh;
     destroy_skin(attachment);
-    skin->topology = NULL;
-    skin->offset = NULL;
-    skin->components = NULL;
     return create_oriented(attachment, (void *)(uintptr_t)bvh, is_reversed);
 }
 

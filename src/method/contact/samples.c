@@ -290,11 +290,12 @@ static void add_corners(sample_work *w, const uint32_t *region, uint32_t count, 
 
 static abut_status sample_faces(sample_work *w) {
     uint32_t triangles = w->topology.triangle_count;
-    unsigned char *seen = abuti_allocate_zeroed(w->mesh->context, triangles, 1);
-    uint32_t *queue = seen ? abuti_allocate(w->mesh->context, triangles, sizeof *queue) : NULL;
-    double *distances =
-        queue ? abuti_allocate(w->mesh->context, triangles, 3 * sizeof *distances) : NULL;
-    abut_status status = distances ? ABUT_OK : ABUT_ERROR_MEMORY;
+    unsigned char *seen;
+    uint32_t *queue;
+    double *distances;
+    abut_status status = ABUTI_ALLOCATE(w->mesh->context, ABUTI_ZEROED(seen, triangles),
+                                        ABUTI_ARRAY(queue, triangles),
+                                        ABUTI_ARRAY(distances, 3 * (size_t)triangles));
     for (uint32_t f = 0; f < triangles && !status; f++) {
         if (f % 4096 == 0 && (status = abuti_progress(w->mesh->context, "samples", 0.6)))
             break;

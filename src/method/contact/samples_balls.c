@@ -100,11 +100,10 @@ static void add_balls(abut_samples *s, uint32_t first, uint32_t count, contact_p
 abut_status abuti_samples_build_balls(abut_samples *s) {
     const uint32_t samples = s->view.count, edges = s->view.edge_count;
     const size_t all = (size_t)samples + edges, balls = all / CONTACT_BALL_SIZE + 2;
-    sort_key *keys = abuti_allocate(s->context, 2 * all, sizeof *keys);
-    s->order = abuti_allocate(s->context, all, sizeof *s->order);
-    s->balls = abuti_allocate(s->context, balls, sizeof *s->balls);
-    s->groups = abuti_allocate(s->context, balls / CONTACT_BALL_SIZE + 2, sizeof *s->groups);
-    abut_status status = keys && s->order && s->balls && s->groups ? ABUT_OK : ABUT_ERROR_MEMORY;
+    sort_key *keys;
+    abut_status status = ABUTI_ALLOCATE(s->context, ABUTI_ARRAY(keys, 2 * all),
+                                        ABUTI_ARRAY(s->order, all), ABUTI_ARRAY(s->balls, balls),
+                                        ABUTI_ARRAY(s->groups, balls / CONTACT_BALL_SIZE + 2));
     if (!status) {
         contact_part *parts = s->parts;
         add_balls(s, 0, samples, &parts[0], keys);

@@ -154,11 +154,12 @@ abut_status abuti_samples_thin(sample_list *samples, size_t first, size_t max_co
     while (slots < count)
         slots *= 2;
     cube_table t = {.context = context, .samples = samples->list + first, .mask = slots - 1};
-    uint64_t *order = abuti_allocate(context, count, 2 * sizeof *order);
-    unsigned char *marks = order ? abuti_allocate_zeroed(context, count, 1) : NULL;
-    t.next = marks ? abuti_allocate(context, count, sizeof *t.next) : NULL;
-    t.heads = t.next ? abuti_allocate(context, slots, sizeof *t.heads) : NULL;
-    if (t.heads) {
+    uint64_t *order;
+    unsigned char *marks;
+    abut_status status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(order, 2 * count), ABUTI_ZEROED(marks, count),
+                       ABUTI_ARRAY(t.next, count), ABUTI_ARRAY(t.heads, slots));
+    if (!status) {
         for (size_t i = 0; i < count; i++)
             order[i] = mix_bits(i) >> 32 << 32 | i;
         abuti_sort_keys(order, order + count, count);
@@ -169,7 +170,7 @@ abut_status abuti_samples_thin(sample_list *samples, size_t first, size_t max_co
                 samples->list[samples->count++] = samples->list[first + i];
     }
     ABUTI_RELEASE(context, order, marks, t.next, t.heads);
-    return t.heads ? abuti_stop_status("samples") : ABUT_ERROR_MEMORY;
+    return status ? status : abuti_stop_status("samples");
 }
 
 /* ---- candidates ---- */

@@ -131,17 +131,15 @@ typedef struct solid_region {
 } solid_region;
 
 /* Lists the triangles of all leaves whose bounding boxes intersect a region. */
-abut_status abuti_solid_list_triangles(const solid_call *call, const solid_region *r,
-                                       uint32_t **list, size_t *count);
+void abuti_solid_list_triangles(const solid_call *call, const solid_region *r, uint32_t **list,
+                                size_t *count);
 
 /* ---- solid_plane.c, solid_round.c ---- */
 
-abut_status abuti_solid_plane_contacts(solid_call *call, const solid_view *view,
-                                       const abut_collider *b);
-/* Contacts of a mesh with a sphere or capsule. `needs_mesh` is set, without contacts, if the axis
- * of a capsule intersects the mesh, is inside it or has passed through it: then the caller uses a
- * mesh of the capsule. */
-abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
-                                       const abut_collider *b, bool *needs_mesh);
+void abuti_solid_plane_contacts(solid_call *call, const solid_view *view, const abut_collider *b);
+/* Contacts of a mesh with a sphere or capsule. Returns false, without contacts, if the axis of a
+ * capsule intersects the mesh, is inside it or has passed through it: then the caller uses a mesh
+ * of the capsule. */
+bool abuti_solid_round_contacts(solid_call *call, const solid_view *view, const abut_collider *b);
 
 #endif

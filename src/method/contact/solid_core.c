@@ -341,20 +341,15 @@ static abut_status fill_hull(solid_hull *hull) {
         return ABUT_OK;
     uint32_t triangles = mesh->triangle_count, edges = w.skin->view.edge_count;
     w.size = w.skin->size;
-    w.face_of = abuti_allocate(context, triangles, sizeof *w.face_of);
-    w.queue = abuti_allocate(context, triangles, sizeof *w.queue);
-    w.edge_of = abuti_allocate(context, edges, sizeof *w.edge_of);
-    w.number = abuti_allocate(context, mesh->vertex_count, sizeof *w.number);
-    w.next = abuti_allocate(context, mesh->vertex_count, sizeof *w.next);
-    hull->vertices = abuti_allocate(context, mesh->vertex_count, sizeof *hull->vertices);
-    hull->faces = abuti_allocate(context, triangles, sizeof *hull->faces);
-    hull->edges = abuti_allocate(context, edges, sizeof *hull->edges);
-    hull->loops = abuti_allocate(context, 2 * (size_t)edges, sizeof *hull->loops);
-    if (w.face_of && w.queue && w.edge_of && w.number && w.next && hull->vertices && hull->faces &&
-        hull->edges && hull->loops)
+    status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(w.face_of, triangles), ABUTI_ARRAY(w.queue, triangles),
+                       ABUTI_ARRAY(w.edge_of, edges), ABUTI_ARRAY(w.number, mesh->vertex_count),
+                       ABUTI_ARRAY(w.next, mesh->vertex_count),
+                       ABUTI_ARRAY(hull->vertices, mesh->vertex_count),
+                       ABUTI_ARRAY(hull->faces, triangles), ABUTI_ARRAY(hull->edges, edges),
+                       ABUTI_ARRAY(hull->loops, 2 * (size_t)edges));
+    if (!status)
         hull->fault = build_polytope(&w);
-    else
-        status = ABUT_ERROR_MEMORY;
     ABUTI_RELEASE(context, w.face_of, w.queue, w.edge_of, w.number, w.next);
     return status;
 }
@@ -373,10 +368,7 @@ static abut_status create_hull(bvh_attachment *part, void *owner) {
 static abut_status refit_hull(bvh_attachment *part) {
     solid_hull *hull = (solid_hull *)(void *)part;
     destroy_hull(part);
-    hull->vertices = NULL;
-    hull->faces = NULL;
-    hull->edges = NULL;
-    hull->loops = NULL;
+    *hull = (solid_hull){.part = hull->part, .bvh = hull->bvh};
     return fill_hull(hull);
 }
 

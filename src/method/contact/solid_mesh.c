@@ -40,8 +40,8 @@ static bool box_in_region(const solid_region *r, vec3 lo, vec3 hi, double pad) {
            r->limit + pad + 0.5 * v3_length(v3_sub(hi, lo));
 }
 
-abut_status abuti_solid_list_triangles(const solid_call *call, const solid_region *r,
-                                       uint32_t **list, size_t *count) {
+void abuti_solid_list_triangles(const solid_call *call, const solid_region *r, uint32_t **list,
+                                size_t *count) {
     const abut_bvh *bvh = call->bvh;
     uint32_t stack[BVH_STACK], used = 0;
     size_t capacity = 0;
@@ -53,12 +53,8 @@ abut_status abuti_solid_list_triangles(const solid_call *call, const solid_regio
         uint32_t next = stack[--used];
         if (next & BVH_LEAF) {
             uint32_t leaf = next & ~BVH_LEAF;
-            if (*count + BVH_WIDTH > capacity) {
-                abut_status status = abuti_patch_grow(call->memory, list, *count, *count + 64,
-                                                      sizeof **list, &capacity);
-                if (status)
-                    return status;
-            }
+            if (!PATCH_RESERVE(call->memory, *list, *count, *count + BVH_WIDTH, capacity))
+                return;
             for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++)
                 (*list)[(*count)++] = bvh->order[leaf * BVH_WIDTH + i];
             continue;
@@ -75,7 +71,6 @@ abut_status abuti_solid_list_triangles(const solid_call *call, const solid_regio
             }
         }
     }
-    return ABUT_OK;
 }
 
 /* ---- meshes of primitives ---- */
@@ -175,9 +170,11 @@ abut_status abuti_contact_bvh_primitive(const abuti_posed *a, const abut_collide
     if (status)
         return status;
     abuti_patch_memory_start(&memory, a->bvh->context);
-    status = b->kind == ABUT_COLLIDER_PLANE
-                 ? abuti_solid_plane_contacts(&call, &view, b)
-                 : abuti_solid_round_contacts(&call, &view, b, &needs_mesh);
+    if (b->kind == ABUT_COLLIDER_PLANE)
+        abuti_solid_plane_contacts(&call, &view, b);
+    else
+        needs_mesh = !abuti_solid_round_contacts(&call, &view, b);
+    status = memory.status;
     patch_frame frame = {.function = function,
                          .motion = view.motion,
                          .origin = a->bvh->mesh->origin,

@@ -11,17 +11,18 @@
 #include <math.h>
 #include <string.h>
 
+#define HEIGHT_LEVELS 1024 /* by which vertices that are about equally far out are preferred */
+
 /* A vertex below the plane, or within the margin above it. */
 typedef struct low_vertex {
     uint32_t vertex;
-    double height;
+    double height, u, v;
 } low_vertex;
 
 /* One connected part below the plane. */
 typedef struct submerged_part {
     double area, volume;
-    uint32_t best[9]; /* the extreme vertices in eight directions, and the deepest */
-    double extreme[9];
+    uint32_t begin, end; /* its vertices in `order` */
 } submerged_part;
 
 typedef struct plane_work {
@@ -36,35 +37,33 @@ typedef struct plane_work {
     size_t low_count;
     uint32_t *low_index; /* index of each vertex into `low`, or ABUT_NONE */
     uint32_t *parent;    /* union-find forest over `low` */
+    uint64_t *order;     /* part and index of the low vertices, sorted */
 } plane_work;
 
-/* Lists the low vertices in the order of the BVH's triangles, which is deterministic. */
-static abut_status find_low_vertices(plane_work *w) {
+/* Lists the low vertices in the order of the BVH's triangles, which is deterministic. Returns false
+ * after an error. */
+static bool find_low_vertices(plane_work *w) {
     const solid_call *call = w->call;
-    size_t capacity = 0, parent_capacity = 0, index_capacity = 0,
-           vertices = call->bvh->mesh->vertex_count;
-    size_t max_low = 3 * w->triangle_count < vertices ? 3 * w->triangle_count : vertices;
-    abut_status status =
-        abuti_patch_grow(call->memory, &w->low, 0, max_low + 1, sizeof *w->low, &capacity);
-    if (!status)
-        status = abuti_patch_grow(call->memory, &w->low_index, 0, vertices, sizeof *w->low_index,
-                                  &index_capacity);
-    if (!status)
-        status = abuti_patch_grow(call->memory, &w->parent, 0, max_low + 1, sizeof *w->parent,
-                                  &parent_capacity);
-    if (status)
-        return status;
+    const size_t vertices = call->bvh->mesh->vertex_count,
+                 max_low = 3 * w->triangle_count < vertices ? 3 * w->triangle_count : vertices;
+    w->low = abuti_patch_allocate(call->memory, max_low, sizeof *w->low);
+    w->low_index = abuti_patch_allocate(call->memory, vertices, sizeof *w->low_index);
+    w->parent = abuti_patch_allocate(call->memory, max_low, sizeof *w->parent);
+    if (call->memory->status)
+        return false;
     memset(w->low_index, 0xff, vertices * sizeof *w->low_index);
     for (size_t i = 0; i < w->triangle_count; i++)
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t vertex = call->skin->corner[3 * (size_t)w->triangles[i] + k];
-            double height = v3_dot(w->normal, call->positions[vertex]) - w->offset;
+            const vec3 at = call->positions[vertex];
+            double height = v3_dot(w->normal, at) - w->offset;
             if (height > w->max_height || w->low_index[vertex] != ABUT_NONE)
                 continue;
             w->parent[w->low_count] = w->low_index[vertex] = (uint32_t)w->low_count;
-            w->low[w->low_count++] = (low_vertex){vertex, height};
+            w->low[w->low_count++] =
+                (low_vertex){vertex, height, v3_dot(at, w->along[0]), v3_dot(at, w->along[1])};
         }
-    return ABUT_OK;
+    return true;
 }
 
 /* The low corners of a triangle, as indices into `low`. */
@@ -104,54 +103,60 @@ static void add_triangle_below(const plane_work *w, uint32_t triangle, submerged
     }
 }
 
-/* Updates the extreme vertices of a part. Of equally extreme vertices the lowest is kept. */
-static void update_extremes(const plane_work *w, uint32_t i, submerged_part *part) {
-    static const double direction[8][2] = {{1, 0},  {.75, .75},   {0, 1},  {-.75, .75},
-                                           {-1, 0}, {-.75, -.75}, {0, -1}, {.75, -.75}};
-    vec3 at = w->call->positions[w->low[i].vertex];
-    double u = v3_dot(at, w->along[0]), v = v3_dot(at, w->along[1]);
-    double height = w->low[i].height, tolerance = 1e-12 * w->call->skin->size;
-    for (int k = 0; k < 9; k++) {
-        double here = k == 8 ? -height : u * direction[k][0] + v * direction[k][1];
-        double more = here - part->extreme[k];
-        bool lower = more >= -tolerance && height < w->low[part->best[k]].height - tolerance;
-        if (k == 8 ? more > 0 : more > tolerance || lower) {
-            part->extreme[k] = here;
-            part->best[k] = i;
-        }
-    }
+static patch_candidate make_candidate(const plane_work *w, const low_vertex *low) {
+    const vec3 at = v3_along(w->call->positions[low->vertex], -0.5 * low->height, w->normal);
+    return (patch_candidate){
+        {.at = at, .depth = -low->height, .kind = ABUT_CONTACT_VERTEX, .element = low->vertex},
+        low->u,
+        low->v};
 }
 
-static abut_status add_patch(plane_work *w, const submerged_part *part) {
-    patch_candidate found[9];
-    vec3 sum = v3(0, 0, 0);
-    uint32_t count = 0;
-    for (int k = 8; k >= 0; k--) {
-        bool is_duplicate = false;
-        for (int i = 8; i > k; i--)
-            is_duplicate |= part->best[i] == part->best[k];
-        if (is_duplicate)
+/* Adds the outermost of the vertices of a part that are not higher than a limit. Of vertices that
+ * are about equally far out, the lowest is preferred. */
+static uint32_t add_outermost(const plane_work *w, const submerged_part *part, double max_height,
+                              double min_height, patch_candidate found[PATCH_DIRECTIONS]) {
+    patch_outermost o;
+    abuti_patch_init_outermost(&o, PATCH_DIRECTIONS / 2);
+    for (uint32_t i = part->begin; i < part->end; i++) {
+        const low_vertex *low = &w->low[(uint32_t)w->order[i]];
+        if (low->height > max_height || !abuti_patch_extend_outermost(&o, low->u, low->v))
             continue;
-        const low_vertex *low = &w->low[part->best[k]];
-        vec3 at = v3_along(w->call->positions[low->vertex], -0.5 * low->height, w->normal);
-        found[count++] = (patch_candidate){
-            {.at = at, .depth = -low->height, .kind = ABUT_CONTACT_VERTEX, .element = low->vertex},
-            v3_dot(at, w->along[0]),
-            v3_dot(at, w->along[1])};
-        sum = v3_add(sum, at);
+        const patch_candidate c = make_candidate(w, low);
+        const double above = (low->height - min_height) / (max_height - min_height);
+        const uint64_t level = above > 0 ? (uint64_t)(above * HEIGHT_LEVELS + 0.5) : 0;
+        abuti_patch_add_outermost(&o, &c, level << 32 | low->vertex);
     }
-    sum = v3_scale(sum, 1.0 / count);
+    return abuti_patch_copy_outermost(&o, found);
+}
+
+/* Adds the patch of a part. Candidates are the lowest vertex, the outermost ones, and the outermost
+ * ones of those that are nearly as deep: these support a round body better than shallow vertices
+ * further out. */
+static void add_patch(plane_work *w, const submerged_part *part) {
+    patch_candidate found[2 * PATCH_DIRECTIONS + 1];
+    const low_vertex *lowest = &w->low[(uint32_t)w->order[part->begin]];
+    for (uint32_t i = part->begin; i < part->end; i++)
+        if (w->low[(uint32_t)w->order[i]].height < lowest->height)
+            lowest = &w->low[(uint32_t)w->order[i]];
+    const double depth = -lowest->height;
+    found[0] = make_candidate(w, lowest);
+    uint32_t count = 1;
+    count += add_outermost(w, part, w->max_height, lowest->height, found + count);
+    count += add_outermost(w, part,
+                           PATCH_DEEP_FRACTION * lowest->height +
+                               (1 - PATCH_DEEP_FRACTION) * w->max_height,
+                           lowest->height, found + count);
     patch_answer answer = {.normal = w->normal,
-                           .depth = part->extreme[8],
+                           .depth = depth,
                            .area = real_max(part->area, 0),
-                           .volume = w->is_closed ? real_max(part->volume, 0) : 0,
-                           .centre = sum};
+                           .volume = w->is_closed ? real_max(part->volume, 0) : 0};
     patch_choice choice = {.found = found,
                            .count = count,
-                           .deepest = part->extreme[8],
+                           .deepest = depth,
                            .depth_tolerance = 1e-6};
     abuti_patch_choose(&choice, w->call->options->max_contacts, w->max_height, &answer);
-    return abuti_patch_add(w->call->memory, &w->call->answers, &answer);
+    answer.centre = patch_mean_point(&answer);
+    abuti_patch_add(w->call->memory, &w->call->answers, &answer);
 }
 
 /* Adds the volumes of cavities, which are negative, to that of the largest patch. */
@@ -166,44 +171,41 @@ static void subtract_cavities(const solid_call *call, double volume) {
 }
 
 /* Adds a patch for each part: low vertices that triangles connect. */
-static abut_status add_patches(plane_work *w) {
-    submerged_part *parts = NULL;
-    size_t capacity = 0;
+static void add_patches(plane_work *w) {
+    patch_memory *memory = w->call->memory;
+    submerged_part *parts = abuti_patch_allocate(memory, w->low_count, sizeof *parts);
     double cavities = 0;
     uint32_t low[3];
+    w->order = abuti_patch_allocate(memory, 2 * w->low_count, sizeof *w->order);
+    if (memory->status)
+        return;
     for (size_t i = 0; i < w->triangle_count; i++)
         for (int k = low_corners(w, w->triangles[i], low) - 1; k > 0; k--)
             abuti_join(w->parent, low[0], low[k]);
-    abut_status status =
-        abuti_patch_grow(w->call->memory, &parts, 0, w->low_count + 1, sizeof *parts, &capacity);
-    if (status)
-        return status;
     for (uint32_t i = 0; i < w->low_count; i++) {
         w->parent[i] = abuti_root(w->parent, i);
-        submerged_part *part = &parts[w->parent[i]];
-        if (w->parent[i] == i) {
-            *part = (submerged_part){.area = 0};
-            for (int k = 0; k < 9; k++)
-                part->extreme[k] = -INFINITY;
-        }
+        w->order[i] = (uint64_t)w->parent[i] << 32 | i;
     }
-    for (uint32_t i = 0; i < w->low_count; i++)
-        update_extremes(w, i, &parts[w->parent[i]]);
+    abuti_sort_keys(w->order, w->order + w->low_count, w->low_count);
+    for (uint32_t i = 0; i < w->low_count; i++) {
+        submerged_part *part = &parts[w->order[i] >> 32];
+        if (!i || w->order[i] >> 32 != w->order[i - 1] >> 32)
+            *part = (submerged_part){.begin = i};
+        part->end = i + 1;
+    }
     for (size_t i = 0; i < w->triangle_count; i++)
         if (low_corners(w, w->triangles[i], low))
             add_triangle_below(w, w->triangles[i], &parts[w->parent[low[0]]]);
-    for (uint32_t i = 0; i < w->low_count && !status; i++)
+    for (uint32_t i = 0; i < w->low_count; i++)
         if (w->parent[i] == i) {
-            status = add_patch(w, &parts[i]);
+            add_patch(w, &parts[i]);
             cavities += real_min(parts[i].volume, 0);
         }
-    if (!status && w->is_closed)
+    if (w->is_closed)
         subtract_cavities(w->call, cavities);
-    return status;
 }
 
-abut_status abuti_solid_plane_contacts(solid_call *call, const solid_view *view,
-                                       const abut_collider *b) {
+void abuti_solid_plane_contacts(solid_call *call, const solid_view *view, const abut_collider *b) {
     plane_work w = {.call = call,
                     .flush = 1e-15 * call->skin->size,
                     .is_closed = call->skin->reliability.level == ABUT_RELIABILITY_GUARANTEED};
@@ -217,10 +219,8 @@ abut_status abuti_solid_plane_contacts(solid_call *call, const solid_view *view,
     w.offset = v3_dot(w.normal, on);
     abuti_patch_tangents(w.normal, w.along);
     solid_region r = {.plane = true, .normal = w.normal, .limit = w.offset + w.max_height};
-    abut_status status = abuti_solid_list_triangles(call, &r, &w.triangles, &w.triangle_count);
+    abuti_solid_list_triangles(call, &r, &w.triangles, &w.triangle_count);
     call->is_verified = true; /* no vertex is below the deepest one */
-    if (status || !w.triangle_count)
-        return status;
-    status = find_low_vertices(&w);
-    return status ? status : add_patches(&w);
+    if (w.triangle_count && find_low_vertices(&w))
+        add_patches(&w);
 }

@@ -53,7 +53,6 @@ typedef struct round_query {
     size_t triangle_count;
     local_minimum *found;
     size_t count, capacity;
-    abut_status status;
 } round_query;
 
 static vec3 triangle_normal(const solid_call *call, uint32_t triangle) {
@@ -69,91 +68,71 @@ static void add_minimum(round_query *w, vec3 at, vec3 from, vec3 surface_normal,
     vec3 out = kind == ABUT_CONTACT_FACE || distance <= 1e-12 * w->call->skin->size
                    ? v3_normalise(surface_normal)
                    : v3_scale(v3_normalise(offset), side < 0 ? -1 : 1);
-    if (distance > w->reach || v3_max_abs(out) == 0 || w->status)
-        return;
-    if (w->count == w->capacity)
-        w->status = abuti_patch_grow(w->call->memory, &w->found, w->count, w->count + 16,
-                                     sizeof *w->found, &w->capacity);
-    if (!w->status)
+    if (distance <= w->reach && v3_max_abs(out) > 0 &&
+        PATCH_RESERVE_ONE(w->call->memory, w->found, w->count, w->capacity))
         w->found[w->count++] =
             (local_minimum){at, from, out, side < 0 ? -distance : distance, kind, element, part};
 }
 
-/* The cosine between `offset`, the direction to the axis, and the direction from an edge into a
- * triangle. Negative: the distance increases into the triangle. */
-static double approach_cosine(const solid_call *call, uint32_t triangle, const uint32_t *ends,
-                              vec3 offset) {
-    const uint32_t *corner = call->skin->corner + 3 * (size_t)triangle;
-    vec3 p = call->positions[ends[0]], q = call->positions[ends[1]];
-    int third = 0;
-    while (third < 2 && (corner[third] == ends[0] || corner[third] == ends[1]))
-        third++;
-    vec3 along = v3_normalise(v3_sub(q, p)), in = v3_sub(call->positions[corner[third]], p);
-    return v3_dot(v3_normalise(v3_along(in, -v3_dot(in, along), along)), v3_normalise(offset));
-}
-
-/* Adds a point of an edge if it is a local minimum. */
-static void add_edge_minimum(round_query *w, uint32_t edge, vec3 at, vec3 from, uint32_t part) {
-    const abut_topology_arrays *view = &w->call->skin->view;
-    const uint32_t *faces, *ends = view->edges + 2 * (size_t)edge;
-    uint32_t count = abuti_edge_faces(view, edge, &faces);
-    vec3 surface_normal = v3(0, 0, 0);
-    double min_cosine = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        double cosine = approach_cosine(w->call, faces[i], ends, v3_sub(from, at));
-        if (cosine > COSINE_TOLERANCE)
-            return;
-        min_cosine = real_min(min_cosine, cosine);
-        surface_normal = v3_add(surface_normal, triangle_normal(w->call, faces[i]));
-    }
-    /* Parallel to the axis: the ends of the common part are contacts. */
-    if (part == PART_AXIS && min_cosine > -COSINE_TOLERANCE)
-        return;
-    add_minimum(w, at, from, surface_normal, ABUT_CONTACT_EDGE, edge, part);
-}
-
-/* Adds a vertex if it is a local minimum. */
-static void add_vertex_minimum(round_query *w, uint32_t vertex, vec3 from, uint32_t part) {
+/* Adds a point of an edge or a vertex if it is a local minimum: if the distance increases into all
+ * faces around it. Does nothing unless `triangle` is the lowest of these faces,
+ * so each edge and vertex is tested once, although several triangles have it nearest. */
+static void add_feature_minimum(round_query *w, uint32_t triangle, const uint32_t *faces,
+                                uint32_t count, vec3 at, vec3 from, uint32_t kind, uint32_t element,
+                                uint32_t part) {
     const solid_call *call = w->call;
-    const abut_topology_arrays *view = &call->skin->view;
-    vec3 at = call->positions[vertex], offset = v3_sub(from, at), surface_normal = v3(0, 0, 0);
+    const bool is_edge = kind == ABUT_CONTACT_EDGE;
+    const uint32_t vertex = is_edge ? ABUT_NONE : element;
+    uint32_t ends[2] = {vertex, vertex};
+    vec3 surface_normal = v3(0, 0, 0), along = v3(0, 0, 0);
     double min_cosine = 0;
-    for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1];
-         i++) {
-        const uint32_t *corner = call->skin->corner + 3 * (size_t)view->vertex_faces[i];
-        uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
-        vec3 p = call->positions[corner[(k + 1) % 3]], q = call->positions[corner[(k + 2) % 3]];
-        for (int end = 0; end < 2; end++) {
-            double cosine = v3_dot(v3_normalise(v3_sub(end ? q : p, at)), v3_normalise(offset));
+    for (uint32_t i = 0; i < count; i++)
+        if (faces[i] < triangle)
+            return;
+    if (is_edge) {
+        memcpy(ends, call->skin->view.edges + 2 * (size_t)element, sizeof ends);
+        along = v3_normalise(v3_sub(call->positions[ends[1]], call->positions[ends[0]]));
+    }
+    const vec3 direction = v3_normalise(v3_sub(from, at));
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t *corner = call->skin->corner + 3 * (size_t)faces[i];
+        double weight = 1;
+        for (int k = 0; k < 3; k++) {
+            const vec3 p = call->positions[corner[k]], to = v3_sub(p, at);
+            if (corner[k] == vertex)
+                weight = abuti_corner_angle(p, call->positions[corner[(k + 1) % 3]],
+                                            call->positions[corner[(k + 2) % 3]]);
+            if (corner[k] == ends[0] || corner[k] == ends[1])
+                continue;
+            const vec3 in = v3_along(to, -v3_dot(to, along), along); /* across the edge */
+            const double cosine = v3_dot(v3_normalise(in), direction);
             if (cosine > COSINE_TOLERANCE)
                 return;
             min_cosine = real_min(min_cosine, cosine);
         }
-        surface_normal = v3_along(surface_normal, abuti_corner_angle(at, p, q),
-                                  triangle_normal(call, view->vertex_faces[i]));
+        surface_normal = v3_along(surface_normal, weight, triangle_normal(call, faces[i]));
     }
-    if (part == PART_AXIS && min_cosine > -COSINE_TOLERANCE)
-        return;
-    add_minimum(w, at, from, surface_normal, ABUT_CONTACT_VERTEX, vertex, part);
+    /* Parallel to the axis: the ends of the common part are contacts. */
+    if (part != PART_AXIS || min_cosine <= -COSINE_TOLERANCE)
+        add_minimum(w, at, from, surface_normal, kind, element, part);
 }
 
-/* Whether a triangle has the lowest index at an edge or a vertex. Each is tested once, by this
- * triangle. */
-static bool owns_edge(const solid_call *call, uint32_t triangle, uint32_t edge) {
-    const uint32_t *faces;
-    uint32_t count = abuti_edge_faces(&call->skin->view, edge, &faces);
-    for (uint32_t i = 0; i < count; i++)
-        if (faces[i] < triangle)
-            return false;
-    return true;
+static void add_edge_minimum(round_query *w, uint32_t triangle, uint32_t k, vec3 at, vec3 from,
+                             uint32_t part) {
+    const abut_topology_arrays *view = &w->call->skin->view;
+    const uint32_t *faces, edge = view->triangle_edges[3 * (size_t)triangle + k];
+    uint32_t count = abuti_edge_faces(view, edge, &faces);
+    add_feature_minimum(w, triangle, faces, count, at, from, ABUT_CONTACT_EDGE, edge, part);
 }
 
-static bool owns_vertex(const solid_call *call, uint32_t triangle, uint32_t vertex) {
-    const abut_topology_arrays *view = &call->skin->view;
-    for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1]; i++)
-        if (view->vertex_faces[i] < triangle)
-            return false;
-    return true;
+static void add_vertex_minimum(round_query *w, uint32_t triangle, uint32_t k, vec3 from,
+                               uint32_t part) {
+    const abut_topology_arrays *view = &w->call->skin->view;
+    const uint32_t vertex = w->call->skin->corner[3 * (size_t)triangle + k],
+                   begin = view->vertex_face_begin[vertex];
+    add_feature_minimum(w, triangle, view->vertex_faces + begin,
+                        view->vertex_face_begin[vertex + 1] - begin, w->call->positions[vertex],
+                        from, ABUT_CONTACT_VERTEX, vertex, part);
 }
 
 /* Tests an end of the axis against a triangle. */
@@ -171,45 +150,32 @@ static void test_axis_end(round_query *w, uint32_t triangle, triangle3 t, uint32
     /* A point beside the end is nearer to the interior of the axis. */
     if (v3_dot(v3_sub(closest.point, from), v3_sub(w->axis.end[!end], from)) > 0)
         return;
-    uint32_t k = (uint32_t)(closest.feature - (closest.feature < ABUT_FEATURE_VERTEX_0
-                                                   ? ABUT_FEATURE_EDGE_0
-                                                   : ABUT_FEATURE_VERTEX_0));
-    uint32_t vertex = call->skin->corner[3 * (size_t)triangle + k];
-    uint32_t edge = call->skin->view.triangle_edges[3 * (size_t)triangle + k];
-    /* Each edge and vertex is tested once, although several triangles have it nearest. */
-    if (closest.feature >= ABUT_FEATURE_VERTEX_0) {
-        if (owns_vertex(call, triangle, vertex))
-            add_vertex_minimum(w, vertex, from, end);
-    } else if (owns_edge(call, triangle, edge)) {
-        add_edge_minimum(w, edge, closest.point, from, end);
-    }
+    if (closest.feature >= ABUT_FEATURE_VERTEX_0)
+        add_vertex_minimum(w, triangle, (uint32_t)(closest.feature - ABUT_FEATURE_VERTEX_0), from,
+                           end);
+    else
+        add_edge_minimum(w, triangle, (uint32_t)(closest.feature - ABUT_FEATURE_EDGE_0),
+                         closest.point, from, end);
 }
 
 /* Tests the interior of the axis against the edges and vertices of a triangle. */
 static void test_axis_interior(round_query *w, uint32_t triangle, triangle3 t) {
-    const solid_call *call = w->call;
     bool axis_intersects = false;
-    w->status = w->status ? w->status
-                          : abut_segment_triangle_intersect(&w->axis, &t, &axis_intersects, NULL);
+    patch_check(w->call->memory,
+                abut_segment_triangle_intersect(&w->axis, &t, &axis_intersects, NULL));
     w->axis_intersects |= axis_intersects;
     for (uint32_t k = 0; k < 3; k++) {
-        uint32_t vertex = call->skin->corner[3 * (size_t)triangle + k];
-        uint32_t edge = call->skin->view.triangle_edges[3 * (size_t)triangle + k];
-        if (owns_edge(call, triangle, edge)) {
-            segment3 side = {{t.corner[k], t.corner[(k + 1) % 3]}};
-            closest_pair closest = segment_segment_closest_rounded(side, w->axis);
-            bool inner = closest.distance <= w->reach;
-            for (int i = 0; i < 2 && inner; i++)
-                inner = !v3_equal(closest.point_a, side.end[i]) &&
-                        !v3_equal(closest.point_b, w->axis.end[i]);
-            if (inner)
-                add_edge_minimum(w, edge, closest.point_a, closest.point_b, PART_AXIS);
-        }
-        if (owns_vertex(call, triangle, vertex)) {
-            closest_on_segment closest = segment_closest_point(w->axis, t.corner[k]);
-            if (closest.distance <= w->reach && closest.parameter > 0 && closest.parameter < 1)
-                add_vertex_minimum(w, vertex, closest.point, PART_AXIS);
-        }
+        segment3 side = {{t.corner[k], t.corner[(k + 1) % 3]}};
+        closest_pair closest = segment_segment_closest_rounded(side, w->axis);
+        bool inner = closest.distance <= w->reach;
+        for (int i = 0; i < 2 && inner; i++)
+            inner = !v3_equal(closest.point_a, side.end[i]) &&
+                    !v3_equal(closest.point_b, w->axis.end[i]);
+        if (inner)
+            add_edge_minimum(w, triangle, k, closest.point_a, closest.point_b, PART_AXIS);
+        closest_on_segment nearest = segment_closest_point(w->axis, t.corner[k]);
+        if (nearest.distance <= w->reach && nearest.parameter > 0 && nearest.parameter < 1)
+            add_vertex_minimum(w, triangle, k, nearest.point, PART_AXIS);
     }
 }
 
@@ -229,12 +195,12 @@ static bool triangle_is_far(const round_query *w, const triangle3 *t) {
 }
 
 /* Finds all local minima within reach of the axis. */
-static abut_status find_minima(round_query *w) {
+static void find_minima(round_query *w) {
     solid_region r = {.limit = w->reach, .axis = w->axis};
     w->count = 0;
     w->axis_intersects = false;
-    w->status = abuti_solid_list_triangles(w->call, &r, &w->triangles, &w->triangle_count);
-    for (size_t i = 0; i < w->triangle_count && !w->status; i++) {
+    abuti_solid_list_triangles(w->call, &r, &w->triangles, &w->triangle_count);
+    for (size_t i = 0; i < w->triangle_count; i++) {
         uint32_t triangle = w->triangles[i];
         triangle3 t = {{solid_corner(w->call, triangle, 0), solid_corner(w->call, triangle, 1),
                         solid_corner(w->call, triangle, 2)}};
@@ -246,7 +212,6 @@ static abut_status find_minima(round_query *w) {
         if (!w->sphere)
             test_axis_interior(w, triangle, t);
     }
-    return w->status;
 }
 
 /* The minimum nearest to the axis, or null. */
@@ -260,39 +225,32 @@ static const local_minimum *nearest_minimum(const round_query *w) {
 
 /* Whether a point, relative to the origin of the mesh, is inside it. `exact` is false near small
  * holes, where the sign is a guess. A sheet has no interior. */
-static abut_status is_inside(const abut_bvh *bvh, vec3 point, bool *inside, bool *exact) {
+static bool is_inside(const solid_call *call, vec3 point, bool *exact) {
     const bvh_interior *interior;
-    vec3 at = v3_add(point, bvh->mesh->origin);
+    vec3 at = v3_add(point, call->bvh->mesh->origin);
     bool on_surface;
-    *inside = false;
     *exact = true;
-    if (!box_contains(bvh->mesh->bounds, at))
-        return ABUT_OK;
-    abut_status status = abuti_bvh_interior(bvh, &interior);
-    if (status)
-        return status;
+    if (!box_contains(call->bvh->mesh->bounds, at) ||
+        !patch_check(call->memory, abuti_bvh_interior(call->bvh, &interior)))
+        return false;
     *exact = !interior->border_count;
-    *inside =
-        fabs(abuti_sign_crossing_solids(bvh, interior, NULL, at, &on_surface)) >= 0.5 || on_surface;
-    return ABUT_OK;
+    return fabs(abuti_sign_crossing_solids(call->bvh, interior, NULL, at, &on_surface)) >= 0.5 ||
+           on_surface;
 }
 
-/* Finds the overlap that remains after the mesh is shifted. */
-static abut_status find_remaining_overlap(const round_query *before, vec3 shift,
-                                          round_query *remaining, bool *apart) {
-    bool inside = false, exact;
+/* Finds the overlap that remains after the mesh is shifted. Returns whether there is none. */
+static bool separates(const round_query *before, vec3 shift, round_query *remaining) {
+    bool exact;
     *remaining = *before;
     remaining->found = NULL;
     remaining->capacity = 0;
     remaining->reach = remaining->radius * (1 - OVERLAP_TOLERANCE);
     for (int end = 0; end < 2; end++)
         remaining->axis.end[end] = v3_sub(remaining->axis.end[end], shift);
-    abut_status status = find_minima(remaining);
-    *apart = !status && !remaining->axis_intersects && !remaining->count;
-    if (*apart)
-        status = is_inside(remaining->call->bvh, remaining->axis.end[0], &inside, &exact);
-    *apart = *apart && !inside;
-    return status;
+    find_minima(remaining);
+    return !remaining->axis_intersects && !remaining->count &&
+           !is_inside(remaining->call, remaining->axis.end[0], &exact) &&
+           !remaining->call->memory->status;
 }
 
 static patch_candidate make_candidate(const round_query *w, const local_minimum *p,
@@ -307,7 +265,7 @@ static patch_candidate make_candidate(const round_query *w, const local_minimum 
 
 /* Adds the patch of a minimum and of all shallower ones with similar normals. A sphere has only the
  * first as a contact, since the others are not along the normal. */
-static abut_status add_patch(round_query *w, size_t first, bool *used) {
+static void add_patch(round_query *w, size_t first, bool *used) {
     patch_candidate found[PATCH_CANDIDATES];
     uint32_t count = 0, keep = w->sphere ? 1 : 2;
     const local_minimum *leader = &w->found[first];
@@ -334,7 +292,7 @@ static abut_status add_patch(round_query *w, size_t first, bool *used) {
     uint32_t max_contacts = w->call->options->max_contacts;
     abuti_patch_choose(&choice, keep < max_contacts ? keep : max_contacts,
                        w->call->options->margin + 1e-12 * w->size, &answer);
-    return abuti_patch_add(w->call->memory, &w->call->answers, &answer);
+    abuti_patch_add(w->call->memory, &w->call->answers, &answer);
 }
 
 /* Increases depths by the remaining overlap along normals of patches that are similar. Returns
@@ -365,74 +323,61 @@ static bool increase_depths(solid_call *call, const round_query *remaining, vec3
 }
 
 /* Verifies that the joint shift of all patches separates, and increases depths where walls are
- * concave. */
-static abut_status verify_patches(round_query *w) {
+ * concave. If the increased depths do not separate either, depths are restored. */
+static void verify_patches(round_query *w) {
     solid_call *call = w->call;
+    patch_answers *answers = &call->answers, before = {.list = NULL};
     double max_depth = 0;
-    for (size_t i = 0; i < call->answers.count; i++)
-        max_depth =
-            real_max(max_depth, MAX_DEPTH_FACTOR * real_max(call->answers.list[i].depth, 0));
-    for (int round = 0; round < DEPTH_ROUNDS; round++) {
+    for (size_t i = 0; i < answers->count; i++) {
+        max_depth = real_max(max_depth, MAX_DEPTH_FACTOR * real_max(answers->list[i].depth, 0));
+        abuti_patch_add(call->memory, &before, &answers->list[i]);
+    }
+    for (int round = 0; round < DEPTH_ROUNDS && !call->is_verified; round++) {
         round_query remaining;
         vec3 shift;
-        if (!abuti_patch_joint_shift(w->size, call->answers.list, call->answers.count, &shift))
-            return ABUT_OK;
-        abut_status status = find_remaining_overlap(w, shift, &remaining, &call->is_verified);
-        if (status || call->is_verified || !increase_depths(call, &remaining, shift, max_depth))
-            return status;
+        if (!abuti_patch_joint_shift(w->size, PATCH_SLACK, answers->list, answers->count, &shift))
+            break;
+        call->is_verified = separates(w, shift, &remaining);
+        if (!call->is_verified && !increase_depths(call, &remaining, shift, max_depth))
+            break;
     }
-    return ABUT_OK;
+    if (!call->is_verified) {
+        *answers = before;
+        return;
+    }
+    before = *answers; /* sorts by depth again */
+    *answers = (patch_answers){.list = NULL};
+    for (size_t i = 0; i < before.count; i++)
+        abuti_patch_add(call->memory, answers, &before.list[i]);
 }
 
 /* The centre is outside: adds a patch for each wall. */
-static abut_status add_outside_patches(round_query *w) {
-    bool *used = NULL;
-    size_t capacity = 0;
-    abut_status status =
-        abuti_patch_grow(w->call->memory, &used, 0, w->count + 1, sizeof *used, &capacity);
-    for (size_t i = 0; i < w->count && !status; i++)
+static void add_outside_patches(round_query *w) {
+    solid_call *call = w->call;
+    bool *used = abuti_patch_allocate(call->memory, w->count, sizeof *used);
+    size_t best = used ? 0 : SIZE_MAX;
+    for (size_t i = 0; i < w->count && used; i++)
         used[i] = w->found[i].gap < 0 || w->found[i].gap > w->reach;
-    while (!status) {
-        size_t best = SIZE_MAX;
+    while (best != SIZE_MAX) {
+        best = SIZE_MAX;
         for (size_t i = 0; i < w->count; i++)
             if (!used[i] && (best == SIZE_MAX || w->found[i].gap < w->found[best].gap))
                 best = i;
-        if (best == SIZE_MAX)
-            break;
-        status = add_patch(w, best, used);
+        if (best != SIZE_MAX)
+            add_patch(w, best, used);
     }
-    solid_call *call = w->call;
-    if (status || !call->answers.count || call->options->skip_verification)
-        return status;
-    patch_answer *before = NULL; /* depths are restored unless the larger ones separate */
-    capacity = 0;
-    status =
-        abuti_patch_grow(call->memory, &before, 0, call->answers.count, sizeof *before, &capacity);
-    if (status)
-        return status;
-    memcpy(before, call->answers.list, call->answers.count * sizeof *before);
-    status = verify_patches(w);
-    if (!call->is_verified) {
-        memcpy(call->answers.list, before, call->answers.count * sizeof *before);
-        return status;
-    }
-    size_t count = call->answers.count; /* sorts by depth again */
-    memcpy(before, call->answers.list, count * sizeof *before);
-    call->answers.count = 0;
-    for (size_t i = 0; i < count && !status; i++)
-        status = abuti_patch_add(call->memory, &call->answers, &before[i]);
-    return status;
+    if (call->answers.count && !call->options->skip_verification)
+        verify_patches(w);
 }
 
 /* Finds the separating direction of a sphere whose centre is behind the surface: of the minima that
  * do not oppose the hint, the nearest whose shift separates, otherwise the nearest. `answer` has no
  * points if there is none. */
-static abut_status find_exit(round_query *w, vec3 hint, patch_answer *answer) {
+static void find_exit(round_query *w, vec3 hint, patch_answer *answer) {
     solid_call *call = w->call;
-    abut_status status = ABUT_OK;
     double before = -1;
     answer->count = 0;
-    for (int attempt = 0; attempt < MAX_DIRECTIONS && !status && !call->is_verified; attempt++) {
+    for (int attempt = 0; attempt < MAX_DIRECTIONS && !call->is_verified; attempt++) {
         const local_minimum *best = NULL;
         for (size_t i = 0; i < w->count; i++) {
             const local_minimum *p = &w->found[i];
@@ -451,39 +396,36 @@ static abut_status find_exit(round_query *w, vec3 hint, patch_answer *answer) {
         next.points[0] = make_candidate(w, best, along).point;
         next.centre = next.points[0].at;
         round_query remaining;
-        abuti_patch_joint_shift(w->size, &next, 1, &shift);
+        abuti_patch_joint_shift(w->size, PATCH_SLACK, &next, 1, &shift);
         if (!call->options->skip_verification)
-            status = find_remaining_overlap(w, shift, &remaining, &call->is_verified);
+            call->is_verified = separates(w, shift, &remaining);
         if (!answer->count || call->is_verified)
             *answer = next;
         if (call->options->skip_verification)
             break;
     }
-    return status;
 }
 
 /* The centre of a sphere is inside. The separating direction along the hint may be far away. */
-static abut_status add_inside_patch(round_query *w, vec3 hint) {
+static void add_inside_patch(round_query *w, vec3 hint) {
     patch_answer answer;
-    abut_status status = find_exit(w, hint, &answer);
-    for (int round = 0; round < REACH_DOUBLINGS && !status && !answer.count; round++) {
+    find_exit(w, hint, &answer);
+    for (int round = 0; round < REACH_DOUBLINGS && !answer.count; round++) {
         w->reach *= 2;
-        status = find_minima(w);
-        if (!status)
-            status = find_exit(w, hint, &answer);
+        find_minima(w);
+        find_exit(w, hint, &answer);
     }
-    if (!status && !answer.count)
-        status = find_exit(w, v3(0, 0, 0), &answer);
-    if (!status &&
-        !answer.count) { /* inside an inverted component: its normals point to the centre */
+    if (!answer.count)
+        find_exit(w, v3(0, 0, 0), &answer);
+    if (!answer.count) { /* inside an inverted component: its normals point to the centre */
         for (size_t i = 0; i < w->count; i++) {
             w->found[i].gap = -w->found[i].gap;
             w->found[i].out = v3_scale(w->found[i].out, -1);
         }
-        status = find_exit(w, v3(0, 0, 0), &answer);
+        find_exit(w, v3(0, 0, 0), &answer);
     }
-    return status || !answer.count ? status
-                                   : abuti_patch_add(w->call->memory, &w->call->answers, &answer);
+    if (answer.count)
+        abuti_patch_add(w->call->memory, &w->call->answers, &answer);
 }
 
 /* Whether there are overlaps outside, and all their normals oppose the hint. */
@@ -500,8 +442,7 @@ static bool all_oppose_hint(const round_query *w, vec3 hint) {
     return any;
 }
 
-abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
-                                       const abut_collider *b, bool *needs_mesh) {
+bool abuti_solid_round_contacts(solid_call *call, const solid_view *view, const abut_collider *b) {
     const abut_mesh *mesh = call->bvh->mesh;
     const double *radius =
         b->kind == ABUT_COLLIDER_SPHERE ? &b->shape.sphere.radius : &b->shape.capsule.radius;
@@ -516,32 +457,35 @@ abut_status abuti_solid_round_contacts(solid_call *call, const solid_view *view,
                                                                     ? b->shape.sphere.centre
                                                                     : b->shape.capsule.end[end]));
     w.sphere = v3_equal(w.axis.end[0], w.axis.end[1]);
-    abut_status status = find_minima(&w);
+    find_minima(&w);
     const local_minimum *nearest = nearest_minimum(&w);
-    bool inside = nearest && nearest->gap < 0;
-    if (!status && !nearest)
-        status = is_inside(call->bvh, w.axis.end[0], &inside, &call->is_exact);
+    const bool inside =
+        nearest ? nearest->gap < 0 : is_inside(call, w.axis.end[0], &call->is_exact);
     vec3 hint = m3_apply(&view->back, call->options->hint);
     bool opposes_hint = !inside && all_oppose_hint(&w, hint);
-    *needs_mesh = (w.axis_intersects || inside || opposes_hint) && !w.sphere;
-    if (status || *needs_mesh)
-        return status;
+    if ((w.axis_intersects || inside || opposes_hint) && !w.sphere)
+        return false;
     if (opposes_hint) { /* the centre has passed through, if there is a direction back */
         patch_answer back;
         call->is_exact = false;
-        status = find_exit(&w, hint, &back);
-        if (!status && back.count && (call->is_verified || call->options->skip_verification))
-            return abuti_patch_add(call->memory, &call->answers, &back);
+        find_exit(&w, hint, &back);
+        if (back.count && (call->is_verified || call->options->skip_verification)) {
+            abuti_patch_add(call->memory, &call->answers, &back);
+            return true;
+        }
     }
-    if (status || !inside)
-        return status ? status : add_outside_patches(&w);
-    abut_nearest surface;
+    if (!inside) {
+        add_outside_patches(&w);
+        return true;
+    }
     if (!nearest) { /* deeper than its radius: minima up to 1.5 times the distance of the surface */
+        abut_nearest surface;
         bvh_hint none = {.known = false};
         abuti_nearest_point(call->bvh, v3_add(w.axis.end[0], mesh->origin), HUGE_VAL, &none,
                             &surface);
         w.reach = 1.5 * surface.distance + w.radius;
-        status = find_minima(&w);
+        find_minima(&w);
     }
-    return status ? status : add_inside_patch(&w, hint);
+    add_inside_patch(&w, hint);
+    return true;
 }

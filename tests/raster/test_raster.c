@@ -27,7 +27,7 @@ static void count_cover(const raster_camera *camera, const abut_mesh *mesh, cons
         raster_shape shapes[RASTER_CORNERS];
         for (int k = 0; k < 3; k++)
             p[k] = raster_apply(&frame, mesh->positions[mesh->indices[3 * t + (uint32_t)k]]);
-        int made = raster_shapes(&camera->lens, p, 0, t, false, shapes);
+        int made = raster_shapes(&camera->lens, p, 0, t, false, image, shapes);
         for (int i = 0; i < made; i++) {
             raster_rect r = raster_rect_clip(raster_rect_of(&camera->lens, &shapes[i], 0), image);
             raster_side side[3];

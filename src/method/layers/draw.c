@@ -89,8 +89,6 @@ static void store_shape(draw_work *w, const raster_shape *shape) {
     const size_t before = w->chunk->places.count;
     const raster_rect r =
         raster_rect_clip(layers_rect_of(&w->pass->view.camera.lens, shape), w->at->hull);
-    if (raster_rect_empty(r))
-        return;
     const uint32_t x1 = (uint32_t)r.x1 >> w->bits, y1 = (uint32_t)r.y1 >> w->bits;
     for (uint32_t y = (uint32_t)r.y0 >> w->bits; y <= y1; y++)
         for (uint32_t x = (uint32_t)r.x0 >> w->bits; x <= x1; x++)
@@ -127,7 +125,7 @@ static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end)
                                    positions[corner[2]]};
             raster_shape shapes[LAYERS_SHAPES];
             const int made = layers_shapes(lens, &frame, place, id, (uint32_t)t, mesh->inward,
-                                           pass->edges, shapes);
+                                           pass->edges, w.at->hull, shapes);
             for (int k = 0; k < made && !own->status; k++)
                 store_shape(&w, &shapes[k]);
         }

@@ -261,8 +261,6 @@ static int is_small(raster_rect r) {
 static void draw_shape(fragment_writer *p, const raster_shape *s, __global layers_large *large,
                        uint large_room, __global uint *counts, uint view) {
     const raster_rect r = box_of_shape(p, s);
-    if (raster_rect_empty(r))
-        return;
     if (is_small(r)) {
         fill_small(p, s, r);
     } else if (!p->writes) {
@@ -323,7 +321,7 @@ __kernel void layers_triangles(
             place[k] = v3(from[0], from[1], from[2]);
         }
         made = layers_shapes(&p.lens, &frame, place, solid, t, bodies[solid].inward,
-                             (wanted & LAYERS_EDGES) != 0, shapes);
+                             (wanted & LAYERS_EDGES) != 0, spot->rect, shapes);
     }
     for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
         for (int k = 0; k < made; k++)

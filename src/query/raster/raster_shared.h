@@ -142,8 +142,11 @@ static inline void raster_plane(raster_point a, raster_point b, raster_point c, 
 }
 
 /* Sets the corners of a triangle, in steps; RASTER_THIN if it has no area on the image. */
-static inline void raster_corners_of(int ax, int ay, int bx, int by, int cx, int cy, word32 item,
-                                     word32 triangle, raster_shape *to) {
+static inline void raster_corners(const raster_lens *lens, raster_point a, raster_point b,
+                                  raster_point c, word32 item, word32 triangle, raster_shape *to) {
+    const int ax = raster_round(lens, a.x), ay = raster_round(lens, a.y);
+    const int bx = raster_round(lens, b.x), by = raster_round(lens, b.y);
+    const int cx = raster_round(lens, c.x), cy = raster_round(lens, c.y);
     int64 area = (int64)(bx - ax) * (int64)(cy - ay) - (int64)(cx - ax) * (int64)(by - ay);
     to->x[0] = ax;
     to->y[0] = ay;
@@ -156,12 +159,6 @@ static inline void raster_corners_of(int ax, int ay, int bx, int by, int cx, int
                                         : (word32)RASTER_THIN);
     to->part = triangle;
 }
-static inline void raster_corners(const raster_lens *lens, raster_point a, raster_point b,
-                                  raster_point c, word32 item, word32 triangle, raster_shape *to) {
-    raster_corners_of(raster_round(lens, a.x), raster_round(lens, a.y), raster_round(lens, b.x),
-                      raster_round(lens, b.y), raster_round(lens, c.x), raster_round(lens, c.y),
-                      item, triangle, to);
-}
 
 /* Sets the depths of a triangle. */
 static inline void raster_depths(raster_point a, raster_point b, raster_point c, raster_shape *to) {
@@ -169,13 +166,6 @@ static inline void raster_depths(raster_point a, raster_point b, raster_point c,
     double lo = a.z < b.z ? a.z : b.z, hi = a.z < b.z ? b.z : a.z;
     to->z_lo = raster_depth(lo < c.z ? lo : c.z);
     to->z_hi = raster_depth(hi > c.z ? hi : c.z);
-}
-
-/* Prepares a triangle. */
-static inline void raster_triangle(const raster_lens *lens, raster_point a, raster_point b,
-                                   raster_point c, word32 item, word32 triangle, raster_shape *to) {
-    raster_corners(lens, a, b, c, item, triangle, to);
-    raster_depths(a, b, c, to);
 }
 
 /* Prepares an edge: its depth is linear along the longer axis. */
@@ -264,34 +254,24 @@ typedef struct raster_rect {
     int x0, y0, x1, y1;
 } raster_rect;
 
-/* The pixels whose centres are in the bounding box of three corners; with `wide`, those whose
- * extended squares touch it. */
-static inline raster_rect raster_rect_of_corners(const raster_lens *lens, int ax, int ay, int bx,
-                                                 int by, int cx, int cy, int wide) {
-    const int shift = (int)lens->shift, middle = 1 << (shift - 1);
-    int x_lo = ax < bx ? ax : bx, x_hi = ax < bx ? bx : ax;
-    int y_lo = ay < by ? ay : by, y_hi = ay < by ? by : ay;
-    raster_rect r;
-    x_lo = cx < x_lo ? cx : x_lo;
-    x_hi = cx > x_hi ? cx : x_hi;
-    y_lo = cy < y_lo ? cy : y_lo;
-    y_hi = cy > y_hi ? cy : y_hi;
-    /* Right shifts of negative numbers round down on all supported compilers. */
-    if (wide) {
-        r.x0 = (x_lo - RASTER_SLACK) >> shift;
-        r.y0 = (y_lo - RASTER_SLACK) >> shift;
-        r.x1 = (x_hi + RASTER_SLACK) >> shift;
-        r.y1 = (y_hi + RASTER_SLACK) >> shift;
-    } else {
-        r.x0 = (x_lo + middle - 1) >> shift;
-        r.y0 = (y_lo + middle - 1) >> shift;
-        r.x1 = (x_hi - middle) >> shift;
-        r.y1 = (y_hi - middle) >> shift;
-    }
-    return r;
-}
+/* The pixels whose centres are in the bounding box of a shape; with `wide`, those whose extended
+ * squares touch it. */
 static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_shape *s, int wide) {
-    return raster_rect_of_corners(lens, s->x[0], s->y[0], s->x[1], s->y[1], s->x[2], s->y[2], wide);
+    const int shift = (int)lens->shift, middle = 1 << (shift - 1);
+    const int below = wide ? RASTER_SLACK : 1 - middle, above = wide ? RASTER_SLACK : -middle;
+    int x_lo = s->x[0] < s->x[1] ? s->x[0] : s->x[1], x_hi = s->x[0] < s->x[1] ? s->x[1] : s->x[0];
+    int y_lo = s->y[0] < s->y[1] ? s->y[0] : s->y[1], y_hi = s->y[0] < s->y[1] ? s->y[1] : s->y[0];
+    raster_rect r;
+    x_lo = s->x[2] < x_lo ? s->x[2] : x_lo;
+    x_hi = s->x[2] > x_hi ? s->x[2] : x_hi;
+    y_lo = s->y[2] < y_lo ? s->y[2] : y_lo;
+    y_hi = s->y[2] > y_hi ? s->y[2] : y_hi;
+    /* Right shifts of negative numbers round down on all supported compilers. */
+    r.x0 = (x_lo - below) >> shift;
+    r.y0 = (y_lo - below) >> shift;
+    r.x1 = (x_hi + above) >> shift;
+    r.y1 = (y_hi + above) >> shift;
+    return r;
 }
 
 static inline raster_rect raster_rect_clip(raster_rect a, raster_rect b) {
@@ -491,13 +471,13 @@ static inline int raster_clip(const raster_lens *lens, raster_point *corners, in
     return count;
 }
 
-/* Prepares a triangle, clipped if necessary: up to RASTER_CORNERS - 2 shapes. Shapes without area
- * are skipped unless `thin`. The corners come from raster_apply(). */
+/* Prepares a triangle, clipped if necessary: up to RASTER_CORNERS - 2 shapes that may have pixels
+ * `in` a rectangle; of `wide` shapes also those without area, and pixels that they only touch. The
+ * corners come from raster_apply(). */
 static inline int raster_shapes(const raster_lens *lens, const raster_point p[3], word32 item,
-                                word32 triangle, int thin, raster_shape *to) {
+                                word32 triangle, int wide, raster_rect in, raster_shape *to) {
     raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
-    int count = 3;
-    int whole = 1;
+    int count = 3, made = 0, whole = 1;
     for (int k = 0; k < 3; k++) {
         whole = whole && (lens->near <= 0.0 || p[k].z >= lens->near);
         corners[k] = p[k];
@@ -511,17 +491,21 @@ static inline int raster_shapes(const raster_lens *lens, const raster_point p[3]
         for (int k = 0; k < count; k++)
             spare[k] = raster_project(lens, corners[k]);
     }
-    int made = 0;
     for (int k = 2; k < count; k++) {
-        raster_triangle(lens, spare[0], spare[k - 1], spare[k], item, triangle, &to[made]);
-        made += thin || (to[made].owner & 3) != RASTER_THIN;
+        raster_shape *s = &to[made];
+        raster_corners(lens, spare[0], spare[k - 1], spare[k], item, triangle, s);
+        if ((!wide && (s->owner & 3) == RASTER_THIN) ||
+            raster_rect_empty(raster_rect_clip(raster_rect_of(lens, s, wide), in)))
+            continue;
+        raster_depths(spare[0], spare[k - 1], spare[k], s);
+        made++;
     }
     return made;
 }
 
 /* The same for an edge: one shape or none. */
 static inline int raster_edges(const raster_lens *lens, raster_point a, raster_point b, word32 item,
-                               word32 part, raster_shape *to) {
+                               word32 part, raster_rect in, raster_shape *to) {
     raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
     corners[0] = a;
     corners[1] = b;
@@ -529,7 +513,7 @@ static inline int raster_edges(const raster_lens *lens, raster_point a, raster_p
         return 0;
     raster_edge(lens, raster_project(lens, corners[0]), raster_project(lens, corners[1]), item,
                 part, to);
-    return 1;
+    return !raster_rect_empty(raster_rect_clip(raster_rect_of(lens, to, 1), in));
 }
 
 #endif

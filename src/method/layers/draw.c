@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { TRIANGLES_PER_TASK = 1024 };
+enum { TRIANGLES_PER_TASK = 4096 };
 
 /* Fragments of a tile. */
 typedef struct fragment_writer {
@@ -103,32 +103,56 @@ static void store_shape(draw_work *w, const raster_shape *shape) {
     ((raster_shape *)shapes->data)[shapes->count++] = *shape;
 }
 
+/* Draws triangles [begin, end) of a solid. Vertices are projected once, unless most belong to
+ * triangles of other tasks. */
+static void draw_solid(draw_work *w, uint32_t id, size_t begin, size_t end) {
+    layers_pass *pass = w->pass;
+    abut_layers *layers = pass->layers;
+    const raster_lens *lens = &pass->view.camera.lens;
+    const layers_solid *solid = &layers_solids(layers)[id];
+    const layers_mesh *own = layers_mesh_of(layers, solid);
+    const abut_mesh *mesh = own->mesh;
+    const vec3 *positions = layers_positions(layers, solid);
+    const raster_frame frame = raster_frame_of(&pass->view.camera, &solid->motion, mesh->origin);
+    const bool shares_vertices = mesh->vertex_count < 3 * (end - begin);
+    raster_corner three[3], *corners = three;
+    w->at = &layers_ats(pass)[id];
+    if (shares_vertices) {
+        w->chunk->status =
+            abuti_layers_resize(layers, &w->chunk->corners, mesh->vertex_count, sizeof *corners);
+        corners = w->chunk->corners.data;
+        for (uint32_t v = 0; v < w->chunk->corners.count; v++)
+            corners[v] = raster_corner_of(lens, &frame, positions[v]);
+    }
+    for (size_t t = begin; t < end && !w->chunk->status; t++) {
+        const raster_corner *corner[3];
+        vec3 place[3];
+        for (size_t k = 0; k < 3; k++) {
+            const uint32_t v = mesh->indices[3 * t + k];
+            place[k] = positions[v];
+            if (!shares_vertices)
+                three[k] = raster_corner_of(lens, &frame, place[k]);
+            corner[k] = &corners[shares_vertices ? v : k];
+        }
+        raster_shape shapes[LAYERS_SHAPES];
+        const int made = layers_shapes(lens, corner, place, id, (uint32_t)t, own->inward,
+                                       pass->edges, w->at->hull, shapes);
+        for (int k = 0; k < made && !w->chunk->status; k++)
+            store_shape(w, &shapes[k]);
+    }
+}
+
 static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     abut_layers *layers = pass->layers;
-    layers_chunk *own = &layers->chunks[chunk];
-    const raster_lens *lens = &pass->view.camera.lens;
     const size_t *first = layers->triangle_begin.data;
-    draw_work w = {.pass = pass, .chunk = own, .bits = abuti_lowest_bit(pass->view.tile)};
-    for (size_t d = solid_of_triangle(layers, begin), at = begin, next; at < end; d++, at = next) {
+    draw_work w = {.pass = pass,
+                   .chunk = &layers->chunks[chunk],
+                   .bits = abuti_lowest_bit(pass->view.tile)};
+    for (size_t d = solid_of_triangle(layers, begin), at = begin, next;
+         at < end && !w.chunk->status; d++, at = next) {
         next = end < first[d + 1] ? end : first[d + 1];
-        const uint32_t id = ((const uint32_t *)layers->drawn.data)[d];
-        const layers_solid *solid = &layers_solids(layers)[id];
-        const layers_mesh *mesh = layers_mesh_of(layers, solid);
-        const vec3 *positions = layers_positions(layers, solid);
-        const raster_frame frame =
-            raster_frame_of(&pass->view.camera, &solid->motion, mesh->mesh->origin);
-        w.at = &layers_ats(pass)[id];
-        for (size_t t = at - first[d]; t < next - first[d]; t++) {
-            const uint32_t *corner = mesh->mesh->indices + 3 * t;
-            const vec3 place[3] = {positions[corner[0]], positions[corner[1]],
-                                   positions[corner[2]]};
-            raster_shape shapes[LAYERS_SHAPES];
-            const int made = layers_shapes(lens, &frame, place, id, (uint32_t)t, mesh->inward,
-                                           pass->edges, w.at->hull, shapes);
-            for (int k = 0; k < made && !own->status; k++)
-                store_shape(&w, &shapes[k]);
-        }
+        draw_solid(&w, ABUTI_AT(&layers->drawn, uint32_t, d), at - first[d], next - first[d]);
     }
 }
 

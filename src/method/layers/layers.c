@@ -65,9 +65,10 @@ void abut_layers_destroy(abut_layers *layers) {
                   layers->begin.data, layers->measured.data, layers->found.data);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         const layers_chunk *chunk = &layers->chunks[c];
-        ABUTI_RELEASE(context, chunk->shapes.data, chunk->places.data, chunk->fragments.data,
-                      chunk->sorted.data, chunk->begin.data, chunk->open.data,
-                      chunk->table.sums.data, chunk->table.slots.data, chunk->touches.data);
+        ABUTI_RELEASE(context, chunk->corners.data, chunk->shapes.data, chunk->places.data,
+                      chunk->fragments.data, chunk->sorted.data, chunk->begin.data,
+                      chunk->open.data, chunk->table.sums.data, chunk->table.slots.data,
+                      chunk->touches.data);
     }
     abuti_release(context, layers);
     abut_context_destroy(context);

@@ -65,6 +65,7 @@ typedef struct layers_table {
 } layers_table;
 
 typedef struct layers_chunk {
+    abuti_vector corners;   /* raster_corner: the vertices of a solid */
     abuti_vector shapes;    /* raster_shape */
     abuti_vector places;    /* layers_place */
     abuti_vector fragments; /* layers_fragment: of one tile */

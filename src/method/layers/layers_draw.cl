@@ -314,13 +314,16 @@ __kernel void layers_triangles(
     if (t < bodies[solid].triangle_count) {
         __global const uint *corner = indices + 3 * (size_t)(bodies[solid].first_triangle + t);
         const raster_frame frame = spot->frame;
+        raster_corner corners[3];
+        const raster_corner *const three[3] = {&corners[0], &corners[1], &corners[2]};
         vec3 place[3];
         for (int k = 0; k < 3; k++) {
             __global const double *from =
                 vertices + 3 * (size_t)(bodies[solid].first_vertex + corner[k]);
             place[k] = v3(from[0], from[1], from[2]);
+            corners[k] = raster_corner_of(&p.lens, &frame, place[k]);
         }
-        made = layers_shapes(&p.lens, &frame, place, solid, t, bodies[solid].inward,
+        made = layers_shapes(&p.lens, three, place, solid, t, bodies[solid].inward,
                              (wanted & LAYERS_EDGES) != 0, spot->rect, shapes);
     }
     for (int pass = 0; pass < 2; pass++) { /* counts, then writes */

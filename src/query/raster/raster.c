@@ -55,11 +55,12 @@ static void draw_triangles(void *data, size_t chunk, size_t begin, size_t end) {
             i++;
         const abut_mesh *mesh = d->items[i].mesh;
         const uint32_t *corner = mesh->indices + 3 * (at - d->placed[i].first);
-        raster_point p[3];
+        raster_corner p[3];
         raster_shape shapes[RASTER_CORNERS];
         for (int k = 0; k < 3; k++)
-            p[k] = raster_apply(&d->placed[i].frame, mesh->positions[corner[k]]);
-        const int made = raster_shapes(lens, p, 0, (uint32_t)at, j->touching, image, shapes);
+            p[k] = raster_corner_of(lens, &d->placed[i].frame, mesh->positions[corner[k]]);
+        const int made =
+            raster_shapes(lens, &p[0], &p[1], &p[2], 0, (uint32_t)at, j->touching, image, shapes);
         for (int k = 0; k < made; k++)
             draw_shape(j, &shapes[k], image);
     }

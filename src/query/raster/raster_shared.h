@@ -118,6 +118,31 @@ static inline int raster_round(const raster_lens *lens, double x) {
     return (int)((int64)(x * (double)(1 << lens->shift) + (1073741824.0 + 0.5)) - 1073741824);
 }
 
+/* A vertex in the image. */
+typedef struct raster_corner {
+    raster_point at;    /* raster_apply() */
+    raster_point image; /* raster_project(), and rounded to steps; not set unless it is inside */
+    int x, y;
+    int inside; /* in front of the near plane, and within the guard */
+} raster_corner;
+
+static inline raster_corner raster_corner_of(const raster_lens *lens, const raster_frame *frame,
+                                             vec3 p) {
+    raster_corner c;
+    c.at = c.image = raster_apply(frame, p);
+    c.x = c.y = 0;
+    c.inside = lens->near <= 0.0 || c.at.z >= lens->near;
+    if (c.inside) {
+        c.image = raster_project(lens, c.at);
+        c.inside = raster_is_inside(lens, c.image);
+    }
+    if (c.inside) {
+        c.x = raster_round(lens, c.image.x);
+        c.y = raster_round(lens, c.image.y);
+    }
+    return c;
+}
+
 static inline word32 raster_depth(double z) {
     return z <= 0.0 ? 0u : z >= RASTER_DEPTHS ? 0xffffffffu : (word32)z;
 }
@@ -142,11 +167,8 @@ static inline void raster_plane(raster_point a, raster_point b, raster_point c, 
 }
 
 /* Sets the corners of a triangle, in steps; RASTER_THIN if it has no area on the image. */
-static inline void raster_corners(const raster_lens *lens, raster_point a, raster_point b,
-                                  raster_point c, word32 item, word32 triangle, raster_shape *to) {
-    const int ax = raster_round(lens, a.x), ay = raster_round(lens, a.y);
-    const int bx = raster_round(lens, b.x), by = raster_round(lens, b.y);
-    const int cx = raster_round(lens, c.x), cy = raster_round(lens, c.y);
+static inline void raster_corners_of(int ax, int ay, int bx, int by, int cx, int cy, word32 item,
+                                     word32 triangle, raster_shape *to) {
     int64 area = (int64)(bx - ax) * (int64)(cy - ay) - (int64)(cx - ax) * (int64)(by - ay);
     to->x[0] = ax;
     to->y[0] = ay;
@@ -158,6 +180,13 @@ static inline void raster_corners(const raster_lens *lens, raster_point a, raste
                              : area < 0 ? (word32)RASTER_ENTERS
                                         : (word32)RASTER_THIN);
     to->part = triangle;
+}
+
+static inline void raster_corners(const raster_lens *lens, raster_point a, raster_point b,
+                                  raster_point c, word32 item, word32 triangle, raster_shape *to) {
+    raster_corners_of(raster_round(lens, a.x), raster_round(lens, a.y), raster_round(lens, b.x),
+                      raster_round(lens, b.y), raster_round(lens, c.x), raster_round(lens, c.y),
+                      item, triangle, to);
 }
 
 /* Sets the depths of a triangle. */
@@ -471,33 +500,39 @@ static inline int raster_clip(const raster_lens *lens, raster_point *corners, in
     return count;
 }
 
+/* Whether a shape may have pixels `in` a rectangle. A `wide` shape has all pixels that it touches,
+ * also without area. */
+static inline int raster_may_have_pixels(const raster_lens *lens, const raster_shape *s, int wide,
+                                         raster_rect in) {
+    return (wide || (s->owner & 3) != RASTER_THIN) &&
+           !raster_rect_empty(raster_rect_clip(raster_rect_of(lens, s, wide), in));
+}
+
 /* Prepares a triangle, clipped if necessary: up to RASTER_CORNERS - 2 shapes that may have pixels
- * `in` a rectangle; of `wide` shapes also those without area, and pixels that they only touch. The
- * corners come from raster_apply(). */
-static inline int raster_shapes(const raster_lens *lens, const raster_point p[3], word32 item,
+ * in a rectangle. */
+static inline int raster_shapes(const raster_lens *lens, const raster_corner *a,
+                                const raster_corner *b, const raster_corner *c, word32 item,
                                 word32 triangle, int wide, raster_rect in, raster_shape *to) {
+    if (a->inside && b->inside && c->inside) {
+        raster_corners_of(a->x, a->y, b->x, b->y, c->x, c->y, item, triangle, to);
+        if (!raster_may_have_pixels(lens, to, wide, in))
+            return 0;
+        raster_depths(a->image, b->image, c->image, to);
+        return 1;
+    }
     raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
-    int count = 3, made = 0, whole = 1;
-    for (int k = 0; k < 3; k++) {
-        whole = whole && (lens->near <= 0.0 || p[k].z >= lens->near);
-        corners[k] = p[k];
-        if (whole) {
-            spare[k] = raster_project(lens, p[k]);
-            whole = raster_is_inside(lens, spare[k]);
-        }
-    }
-    if (!whole) {
-        count = raster_clip(lens, corners, 3, spare);
-        for (int k = 0; k < count; k++)
-            spare[k] = raster_project(lens, corners[k]);
-    }
+    int made = 0;
+    corners[0] = a->at;
+    corners[1] = b->at;
+    corners[2] = c->at;
+    const int count = raster_clip(lens, corners, 3, spare);
+    for (int k = 0; k < count; k++)
+        corners[k] = raster_project(lens, corners[k]);
     for (int k = 2; k < count; k++) {
-        raster_shape *s = &to[made];
-        raster_corners(lens, spare[0], spare[k - 1], spare[k], item, triangle, s);
-        if ((!wide && (s->owner & 3) == RASTER_THIN) ||
-            raster_rect_empty(raster_rect_clip(raster_rect_of(lens, s, wide), in)))
+        raster_corners(lens, corners[0], corners[k - 1], corners[k], item, triangle, &to[made]);
+        if (!raster_may_have_pixels(lens, &to[made], wide, in))
             continue;
-        raster_depths(spare[0], spare[k - 1], spare[k], s);
+        raster_depths(corners[0], corners[k - 1], corners[k], &to[made]);
         made++;
     }
     return made;
@@ -513,7 +548,7 @@ static inline int raster_edges(const raster_lens *lens, raster_point a, raster_p
         return 0;
     raster_edge(lens, raster_project(lens, corners[0]), raster_project(lens, corners[1]), item,
                 part, to);
-    return !raster_rect_empty(raster_rect_clip(raster_rect_of(lens, to, 1), in));
+    return raster_may_have_pixels(lens, to, 1, in);
 }
 
 #endif

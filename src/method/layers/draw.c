@@ -73,19 +73,16 @@ typedef struct draw_work {
 
 /* Assigns the next shape to a tile. */
 static void add_place(draw_work *w, uint32_t tile) {
-    abuti_vector *places = &w->chunk->places;
-    if (places->room == places->count &&
-        (w->chunk->status = abuti_vector_reserve(w->pass->layers->context, places,
-                                                 places->count + 1, sizeof(layers_place))))
-        return;
-    ((layers_place *)places->data)[places->count++] =
-        (layers_place){tile, (uint32_t)(w->chunk - w->pass->layers->chunks),
-                       (uint32_t)w->chunk->shapes.count};
+    layers_place *place = ABUTI_PUSH(w->pass->layers->context, &w->chunk->places, layers_place);
+    if (place)
+        *place = (layers_place){tile, (uint32_t)(w->chunk - w->pass->layers->chunks),
+                                (uint32_t)w->chunk->shapes.count};
+    else
+        w->chunk->status = ABUT_ERROR_MEMORY;
 }
 
 /* Stores a shape, and assigns it to the tiles in whose windows it may have pixels, if any. */
 static void store_shape(draw_work *w, const raster_shape *shape) {
-    abuti_vector *shapes = &w->chunk->shapes;
     const size_t before = w->chunk->places.count;
     const raster_rect r =
         raster_rect_clip(layers_rect_of(&w->pass->view.camera.lens, shape), w->at->hull);
@@ -96,11 +93,11 @@ static void store_shape(draw_work *w, const raster_shape *shape) {
                 add_place(w, y * w->pass->view.columns + x);
     if (w->chunk->status || w->chunk->places.count == before)
         return;
-    if (shapes->room == shapes->count &&
-        (w->chunk->status = abuti_vector_reserve(w->pass->layers->context, shapes,
-                                                 shapes->count + 1, sizeof *shape)))
-        return;
-    ((raster_shape *)shapes->data)[shapes->count++] = *shape;
+    raster_shape *to = ABUTI_PUSH(w->pass->layers->context, &w->chunk->shapes, raster_shape);
+    if (to)
+        *to = *shape;
+    else
+        w->chunk->status = ABUT_ERROR_MEMORY;
 }
 
 /* Draws triangles [begin, end) of a solid. Vertices are projected once, unless most belong to
@@ -169,7 +166,7 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
     for (size_t c = 0; c < chunk_count; c++) {
         const abuti_vector *places = &layers->chunks[c].places;
         for (size_t i = 0; i < places->count; i++)
-            begin[((const layers_place *)places->data)[i].tile + 2]++;
+            begin[ABUTI_AT(places, layers_place, i).tile + 2]++;
         total += places->count;
     }
     status = abuti_layers_resize(layers, &layers->tile_places, total, sizeof(layers_place));
@@ -183,7 +180,7 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
     for (size_t c = 0; c < chunk_count; c++) {
         const abuti_vector *places = &layers->chunks[c].places;
         for (size_t i = 0; i < places->count; i++) {
-            layers_place place = ((const layers_place *)places->data)[i];
+            layers_place place = ABUTI_AT(places, layers_place, i);
             to[begin[place.tile + 1]++] = place;
         }
     }
@@ -233,6 +230,6 @@ void abuti_layers_fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile,
     chunk->fragments.count = 0;
     for (size_t i = begin[tile]; i < begin[tile + 1] && !chunk->status; i++)
         fill_shape(pass, chunk, tile, in,
-                   (const raster_shape *)layers->chunks[places[i].chunk].shapes.data +
-                       places[i].shape);
+                   &ABUTI_AT(&layers->chunks[places[i].chunk].shapes, raster_shape,
+                             places[i].shape));
 }

@@ -23,11 +23,12 @@ static void count_cover(const raster_camera *camera, const abut_mesh *mesh, cons
     raster_frame frame = raster_frame_of(camera, &motion, mesh->origin);
     raster_rect image = {0, 0, (int)camera->lens.width - 1, (int)camera->lens.height - 1};
     for (uint32_t t = 0; t < mesh->triangle_count; t++) {
-        raster_point p[3];
+        raster_corner p[3];
         raster_shape shapes[RASTER_CORNERS];
         for (int k = 0; k < 3; k++)
-            p[k] = raster_apply(&frame, mesh->positions[mesh->indices[3 * t + (uint32_t)k]]);
-        int made = raster_shapes(&camera->lens, p, 0, t, false, shapes);
+            p[k] = raster_corner_of(&camera->lens, &frame,
+                                    mesh->positions[mesh->indices[3 * t + (uint32_t)k]]);
+        int made = raster_shapes(&camera->lens, &p[0], &p[1], &p[2], 0, t, false, image, shapes);
         for (int i = 0; i < made; i++) {
             raster_rect r = raster_rect_clip(raster_rect_of(&camera->lens, &shapes[i], 0), image);
             raster_side side[3];

@@ -6,8 +6,6 @@
  */
 #include "layers/layers.h"
 
-#include <string.h>
-
 box3 abuti_layers_bounds(const layers_solid *solid) {
     const layers_hull *h = &solid->hull;
     vec3 half = v3_scale(v3_sub(h->box.hi, h->box.lo), 0.5);
@@ -18,13 +16,6 @@ box3 abuti_layers_bounds(const layers_solid *solid) {
                     v3_dot(v3_abs(solid->motion.rotation.row[2]), half));
     return (box3){v3_max(v3_sub(middle, reach), v3_sub(ball, r)),
                   v3_min(v3_add(middle, reach), v3_add(ball, r))};
-}
-
-/* An integer that sorts like the double. */
-static uint64_t sortable_key(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
 
 /* Sorts the boxes that are not empty along the axis on which their centres vary most. */
@@ -53,7 +44,7 @@ static abut_status sort_boxes(abut_layers *layers, const box3 *boxes, int *axis,
         most = real_max(most, variance);
     }
     for (size_t i = 0; i < *count; i++)
-        keys[i].key = sortable_key(v3_get(boxes[keys[i].value].lo, *axis));
+        keys[i].key = abuti_ordered_bits(v3_get(boxes[keys[i].value].lo, *axis));
     *sorted = abuti_sort_by_key(keys, keys + *count, *count);
     return ABUT_OK;
 }

@@ -57,8 +57,6 @@ typedef struct layers_node {
     word32 x0y0, x1y1; /* the window, 16 bits each; empty if x0 > x1 */
 } layers_node;
 
-#define LAYERS_NEAR_BYTES 64 /* size of a solid in local memory, see layers_windows */
-
 /* A large shape and its view. */
 typedef struct layers_large {
     raster_shape shape;
@@ -97,7 +95,6 @@ enum {
     LAYERS_COUNT_NODES = 0,
     LAYERS_COUNT_FRAGMENTS,
     LAYERS_COUNT_LARGE,
-    LAYERS_COUNT_SUMS, /* pairs of all views */
     LAYERS_COUNT_TOUCHES,
     LAYERS_COUNT_LONG,
     LAYERS_COUNT_CROSSINGS, /* of these rays */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { TRIANGLES_PER_TASK = 1024 };
+enum { TRIANGLES_PER_TASK = 4096 };
 
 /* Fragments of a tile. */
 typedef struct fragment_writer {
@@ -73,24 +73,19 @@ typedef struct draw_work {
 
 /* Assigns the next shape to a tile. */
 static void add_place(draw_work *w, uint32_t tile) {
-    abuti_vector *places = &w->chunk->places;
-    if (places->room == places->count &&
-        (w->chunk->status = abuti_vector_reserve(w->pass->layers->context, places,
-                                                 places->count + 1, sizeof(layers_place))))
-        return;
-    ((layers_place *)places->data)[places->count++] =
-        (layers_place){tile, (uint32_t)(w->chunk - w->pass->layers->chunks),
-                       (uint32_t)w->chunk->shapes.count};
+    layers_place *place = ABUTI_PUSH(w->pass->layers->context, &w->chunk->places, layers_place);
+    if (place)
+        *place = (layers_place){tile, (uint32_t)(w->chunk - w->pass->layers->chunks),
+                                (uint32_t)w->chunk->shapes.count};
+    else
+        w->chunk->status = ABUT_ERROR_MEMORY;
 }
 
 /* Stores a shape, and assigns it to the tiles in whose windows it may have pixels, if any. */
 static void store_shape(draw_work *w, const raster_shape *shape) {
-    abuti_vector *shapes = &w->chunk->shapes;
     const size_t before = w->chunk->places.count;
     const raster_rect r =
         raster_rect_clip(layers_rect_of(&w->pass->view.camera.lens, shape), w->at->hull);
-    if (raster_rect_empty(r))
-        return;
     const uint32_t x1 = (uint32_t)r.x1 >> w->bits, y1 = (uint32_t)r.y1 >> w->bits;
     for (uint32_t y = (uint32_t)r.y0 >> w->bits; y <= y1; y++)
         for (uint32_t x = (uint32_t)r.x0 >> w->bits; x <= x1; x++)
@@ -98,39 +93,63 @@ static void store_shape(draw_work *w, const raster_shape *shape) {
                 add_place(w, y * w->pass->view.columns + x);
     if (w->chunk->status || w->chunk->places.count == before)
         return;
-    if (shapes->room == shapes->count &&
-        (w->chunk->status = abuti_vector_reserve(w->pass->layers->context, shapes,
-                                                 shapes->count + 1, sizeof *shape)))
-        return;
-    ((raster_shape *)shapes->data)[shapes->count++] = *shape;
+    raster_shape *to = ABUTI_PUSH(w->pass->layers->context, &w->chunk->shapes, raster_shape);
+    if (to)
+        *to = *shape;
+    else
+        w->chunk->status = ABUT_ERROR_MEMORY;
+}
+
+/* Draws triangles [begin, end) of a solid. Vertices are projected once, unless most belong to
+ * triangles of other tasks. */
+static void draw_solid(draw_work *w, uint32_t id, size_t begin, size_t end) {
+    layers_pass *pass = w->pass;
+    abut_layers *layers = pass->layers;
+    const raster_lens *lens = &pass->view.camera.lens;
+    const layers_solid *solid = &layers_solids(layers)[id];
+    const layers_mesh *own = layers_mesh_of(layers, solid);
+    const abut_mesh *mesh = own->mesh;
+    const vec3 *positions = layers_positions(layers, solid);
+    const raster_frame frame = raster_frame_of(&pass->view.camera, &solid->motion, mesh->origin);
+    const bool shares_vertices = mesh->vertex_count < 3 * (end - begin);
+    raster_corner three[3], *corners = three;
+    w->at = &layers_ats(pass)[id];
+    if (shares_vertices) {
+        w->chunk->status =
+            abuti_layers_resize(layers, &w->chunk->corners, mesh->vertex_count, sizeof *corners);
+        corners = w->chunk->corners.data;
+        for (uint32_t v = 0; v < w->chunk->corners.count; v++)
+            corners[v] = raster_corner_of(lens, &frame, positions[v]);
+    }
+    for (size_t t = begin; t < end && !w->chunk->status; t++) {
+        const raster_corner *corner[3];
+        vec3 place[3];
+        for (size_t k = 0; k < 3; k++) {
+            const uint32_t v = mesh->indices[3 * t + k];
+            place[k] = positions[v];
+            if (!shares_vertices)
+                three[k] = raster_corner_of(lens, &frame, place[k]);
+            corner[k] = &corners[shares_vertices ? v : k];
+        }
+        raster_shape shapes[LAYERS_SHAPES];
+        const int made = layers_shapes(lens, corner, place, id, (uint32_t)t, own->inward,
+                                       pass->edges, w->at->hull, shapes);
+        for (int k = 0; k < made && !w->chunk->status; k++)
+            store_shape(w, &shapes[k]);
+    }
 }
 
 static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     abut_layers *layers = pass->layers;
-    layers_chunk *own = &layers->chunks[chunk];
-    const raster_lens *lens = &pass->view.camera.lens;
     const size_t *first = layers->triangle_begin.data;
-    draw_work w = {.pass = pass, .chunk = own, .bits = abuti_lowest_bit(pass->view.tile)};
-    for (size_t d = solid_of_triangle(layers, begin), at = begin, next; at < end; d++, at = next) {
+    draw_work w = {.pass = pass,
+                   .chunk = &layers->chunks[chunk],
+                   .bits = abuti_lowest_bit(pass->view.tile)};
+    for (size_t d = solid_of_triangle(layers, begin), at = begin, next;
+         at < end && !w.chunk->status; d++, at = next) {
         next = end < first[d + 1] ? end : first[d + 1];
-        const uint32_t id = ((const uint32_t *)layers->drawn.data)[d];
-        const layers_solid *solid = &layers_solids(layers)[id];
-        const layers_mesh *mesh = layers_mesh_of(layers, solid);
-        const vec3 *positions = layers_positions(layers, solid);
-        const raster_frame frame =
-            raster_frame_of(&pass->view.camera, &solid->motion, mesh->mesh->origin);
-        w.at = &layers_ats(pass)[id];
-        for (size_t t = at - first[d]; t < next - first[d]; t++) {
-            const uint32_t *corner = mesh->mesh->indices + 3 * t;
-            const vec3 place[3] = {positions[corner[0]], positions[corner[1]],
-                                   positions[corner[2]]};
-            raster_shape shapes[LAYERS_SHAPES];
-            const int made = layers_shapes(lens, &frame, place, id, (uint32_t)t, mesh->inward,
-                                           pass->edges, shapes);
-            for (int k = 0; k < made && !own->status; k++)
-                store_shape(&w, &shapes[k]);
-        }
+        draw_solid(&w, ABUTI_AT(&layers->drawn, uint32_t, d), at - first[d], next - first[d]);
     }
 }
 
@@ -147,7 +166,7 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
     for (size_t c = 0; c < chunk_count; c++) {
         const abuti_vector *places = &layers->chunks[c].places;
         for (size_t i = 0; i < places->count; i++)
-            begin[((const layers_place *)places->data)[i].tile + 2]++;
+            begin[ABUTI_AT(places, layers_place, i).tile + 2]++;
         total += places->count;
     }
     status = abuti_layers_resize(layers, &layers->tile_places, total, sizeof(layers_place));
@@ -161,7 +180,7 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
     for (size_t c = 0; c < chunk_count; c++) {
         const abuti_vector *places = &layers->chunks[c].places;
         for (size_t i = 0; i < places->count; i++) {
-            layers_place place = ((const layers_place *)places->data)[i];
+            layers_place place = ABUTI_AT(places, layers_place, i);
             to[begin[place.tile + 1]++] = place;
         }
     }
@@ -211,6 +230,6 @@ void abuti_layers_fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile,
     chunk->fragments.count = 0;
     for (size_t i = begin[tile]; i < begin[tile + 1] && !chunk->status; i++)
         fill_shape(pass, chunk, tile, in,
-                   (const raster_shape *)layers->chunks[places[i].chunk].shapes.data +
-                       places[i].shape);
+                   &ABUTI_AT(&layers->chunks[places[i].chunk].shapes, raster_shape,
+                             places[i].shape));
 }

@@ -14,22 +14,20 @@ static inline int layers_runs_upwards(vec3 a, vec3 b) {
     return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
 }
 
-/* Prepares a triangle of a solid, and its edges if requested. Each edge is drawn once, by that of
- * its two triangles in which it runs upwards. Returns the number of shapes. */
-static inline int layers_shapes(const raster_lens *lens, const raster_frame *frame,
+/* Prepares a triangle of a solid, and its edges if requested, as far as they may have pixels in a
+ * rectangle. Each edge is drawn once, by that of its two triangles in which it runs upwards.
+ * Returns the number of shapes. */
+static inline int layers_shapes(const raster_lens *lens, const raster_corner *const corner[3],
                                 const vec3 place[3], word32 solid, word32 triangle, word32 inward,
-                                int edges, raster_shape shapes[LAYERS_SHAPES]) {
-    raster_point corner[3];
-    for (int k = 0; k < 3; k++)
-        corner[k] = raster_apply(frame, place[k]);
-    int made = raster_shapes(lens, corner, solid, triangle, 0, shapes);
+                                int edges, raster_rect in, raster_shape shapes[LAYERS_SHAPES]) {
+    int made = raster_shapes(lens, corner[0], corner[1], corner[2], solid, triangle, 0, in, shapes);
     for (int k = 0; k < made; k++)
         shapes[k].owner ^= inward;
     for (word32 k = 0; edges && k < 3; k++) {
         const word32 next = k == 2 ? 0 : k + 1;
         if (layers_runs_upwards(place[k], place[next]))
-            made += raster_edges(lens, corner[k], corner[next], solid, triangle << 2 | k,
-                                 &shapes[made]);
+            made += raster_edges(lens, corner[k]->at, corner[next]->at, solid, triangle << 2 | k,
+                                 in, &shapes[made]);
     }
     return made;
 }

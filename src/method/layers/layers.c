@@ -65,9 +65,10 @@ void abut_layers_destroy(abut_layers *layers) {
                   layers->begin.data, layers->measured.data, layers->found.data);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         const layers_chunk *chunk = &layers->chunks[c];
-        ABUTI_RELEASE(context, chunk->shapes.data, chunk->places.data, chunk->fragments.data,
-                      chunk->sorted.data, chunk->begin.data, chunk->open.data,
-                      chunk->table.sums.data, chunk->table.slots.data, chunk->touches.data);
+        ABUTI_RELEASE(context, chunk->corners.data, chunk->shapes.data, chunk->places.data,
+                      chunk->fragments.data, chunk->sorted.data, chunk->begin.data,
+                      chunk->open.data, chunk->table.sums.data, chunk->table.slots.data,
+                      chunk->touches.data);
     }
     abuti_release(context, layers);
     abut_context_destroy(context);
@@ -97,10 +98,11 @@ static abut_status build_caps(abut_layers *layers, const abut_mesh *source,
         if (w->apex[root] == ABUT_NONE)
             w->apex[root] = to->cap_count++;
     }
-    to->cap_begin = abuti_allocate_zeroed(layers->context, to->cap_count + 2, sizeof(uint32_t));
-    to->cap = abuti_allocate(layers->context, border->count, sizeof(uint32_t));
-    if (!to->cap_begin || !to->cap)
-        return ABUT_ERROR_MEMORY;
+    abut_status status =
+        ABUTI_ALLOCATE(layers->context, ABUTI_ZEROED(to->cap_begin, (size_t)to->cap_count + 2),
+                       ABUTI_ARRAY(to->cap, border->count));
+    if (status)
+        return status;
     for (uint32_t i = 0; i < border->count; i++) /* each boundary vertex is the tail of one edge */
         to->cap_begin[w->apex[abuti_root(w->parent, border->edges[i][0])] + 2]++;
     for (uint32_t k = 0; k < to->cap_count; k++)
@@ -132,11 +134,10 @@ static abut_status cap_holes(abut_layers *layers, const abut_mesh *source,
                              const abuti_boundary *border, layers_mesh *to) {
     abut_context *context = layers->context;
     size_t vertices = source->vertex_count, triangles = source->triangle_count;
-    cap_work w = {.parent = abuti_allocate(context, vertices, sizeof *w.parent),
-                  .apex = abuti_allocate(context, vertices, sizeof *w.apex),
-                  .indices =
-                      abuti_allocate(context, triangles + border->count, 3 * sizeof *w.indices)};
-    abut_status status = w.parent && w.apex && w.indices ? ABUT_OK : ABUT_ERROR_MEMORY;
+    cap_work w = {0};
+    abut_status status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(w.parent, vertices), ABUTI_ARRAY(w.apex, vertices),
+                       ABUTI_ARRAY(w.indices, 3 * (triangles + border->count)));
     if (!status)
         status = build_caps(layers, source, border, &w, to);
     if (!status) {
@@ -369,8 +370,7 @@ static abut_status set_positions(abut_layers *layers, layers_solid *solid, const
     uint32_t own = mesh->vertex_count - kept->cap_count;
     box3 box = box_empty();
     for (uint32_t v = 0; from && v < own; v++) {
-        if (!(fabs(from[v].x) <= ABUT_COORDINATE_MAX && fabs(from[v].y) <= ABUT_COORDINATE_MAX &&
-              fabs(from[v].z) <= ABUT_COORDINATE_MAX))
+        if (!abuti_is_position(from[v]))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "abut_layers_set_positions: positions[%u] is not finite or exceeds "
                               "ABUT_COORDINATE_MAX",
@@ -425,12 +425,12 @@ static abut_status create_own_mesh(abut_layers *layers, const layers_solid *soli
                                    abut_mesh **made) {
     const abut_mesh *mesh = layers_mesh_of(layers, solid)->mesh;
     size_t vertices = mesh->vertex_count, triangles = mesh->triangle_count;
-    vec3 *positions = abuti_allocate(layers->context, vertices, sizeof *positions);
-    uint32_t *indices = abuti_allocate(layers->context, triangles, 3 * sizeof *indices);
-    if (!positions || !indices) {
-        ABUTI_RELEASE(layers->context, positions, indices);
-        return ABUT_ERROR_MEMORY;
-    }
+    vec3 *positions;
+    uint32_t *indices;
+    abut_status status = ABUTI_ALLOCATE(layers->context, ABUTI_ARRAY(positions, vertices),
+                                        ABUTI_ARRAY(indices, 3 * triangles));
+    if (status)
+        return status;
     for (size_t v = 0; v < vertices; v++)
         positions[v] = v3_add(mesh->origin, solid->positions[v]);
     memcpy(indices, mesh->indices, 3 * triangles * sizeof *indices);

@@ -65,6 +65,7 @@ typedef struct layers_table {
 } layers_table;
 
 typedef struct layers_chunk {
+    abuti_vector corners;   /* raster_corner: the vertices of a solid */
     abuti_vector shapes;    /* raster_shape */
     abuti_vector places;    /* layers_place */
     abuti_vector fragments; /* layers_fragment: of one tile */
@@ -194,9 +195,7 @@ abut_status abuti_layers_run_step(layers_pass *pass, size_t count, size_t least,
 
 /* Results of all views. */
 typedef struct layers_output {
-    const layers_sum *sums; /* in any order; a pair may have several for one view */
-    size_t sum_count;
-    abuti_vector more;    /* layers_sum: further sums, in memory that the back end does not own */
+    abuti_vector sums;    /* layers_sum: view by view; a pair may have several for one view */
     abuti_vector touches; /* layers_touch, in any order */
 } layers_output;
 

@@ -1,10 +1,9 @@
 /* All views of a query at once, first half: from solids to fragments.
  *
- *   layers_project        positions of solids in views, and lists of those that extend into each
- * tile layers_windows        windows where they may overlap others: a work-group per tile
- *   layers_triangles      triangles and edges of solids that have windows: draws small triangles
- * and edges, lists the others layers_large_parts    draws large triangles: a work-group for some
- * tiles layers_set_positions  not part of a query: new positions of a solid
+ *   layers_project      positions of solids in views, and lists of those that extend into each tile
+ *   layers_windows      windows where they may overlap others: a work-group per tile
+ *   layers_triangles    triangles and edges of solids that have windows: draws small ones
+ *   layers_large_parts  draws the others: a work-group for some tiles
  *
  * Fragments are linked lists, one per pixel, in the order of creation; layers_rays.cl sorts them.
  * Lists that are too short are still counted, and the host enlarges them and starts again. Results
@@ -79,48 +78,12 @@ __kernel void layers_project(__global const layers_listed_view *view_list,
 
 /* ---- windows ---- */
 
-/* A solid in a tile. */
-typedef struct near_solid {
-    layers_ball ball;
-    raster_rect rect; /* within the tile */
-    uint depth[2];
-    uint group, mask;
-} near_solid;
-
-static near_solid load_near_solid(__global const layers_projection *spot,
-                                  __global const layers_body *body, raster_rect tile) {
-    near_solid n;
-    n.ball = spot->ball;
-    n.rect = raster_rect_clip(spot->rect, tile);
-    n.depth[0] = spot->depth[0];
-    n.depth[1] = spot->depth[1];
-    n.group = body->group;
-    n.mask = body->mask;
-    return n;
-}
-
-/* Extends a window by the pixels where a solid may overlap another one. */
-static void grow_window(const layers_view *v, raster_rect *window, const near_solid *own,
-                        __local const near_solid *other) {
-    const uint near = max(own->depth[0], other->depth[0]),
-               far = min(own->depth[1], other->depth[1]);
-    if (near > far || !(own->group & other->mask) || !(other->group & own->mask))
-        return;
-    const layers_ball ball = other->ball;
-    const raster_rect both = layers_common_pixels(v, &own->ball, &ball, near, far,
-                                                  raster_rect_clip(own->rect, other->rect));
-    if (!raster_rect_empty(both))
-        layers_extend_window(window, both);
-}
-
-/* Processes the solids of a tile in groups of LAYERS_ITEMS: each work-item has one solid, and all
- * compare it with all others, which are loaded into local memory in turn. Tiles without windows are
- * emptied. */
+/* A work-group per tile: each work-item has some of its solids, and extends their windows by the
+ * pixels where they may overlap others. Tiles without windows are emptied. */
 __kernel void layers_windows(__global const layers_listed_view *view_list, uint views,
                              __global const layers_body *bodies, uint solids,
                              __global layers_projection *spots, __global uint *tiles,
-                             __global layers_node *nodes, uint wanted, __local near_solid *others,
-                             __local uint *shared) {
+                             __global layers_node *nodes, uint wanted, __local uint *shared) {
     const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
     const uint head = tiles[at];
     if (head == LAYERS_NOTHING)
@@ -135,47 +98,41 @@ __kernel void layers_windows(__global const layers_listed_view *view_list, uint 
     __global layers_projection *seen = spots + view * solids;
     if (item == 0)
         shared[0] = 0;
-    for (uint first = head; first != LAYERS_NOTHING;) {
-        uint mine = LAYERS_NOTHING, place = 0;
-        for (; first != LAYERS_NOTHING && place < LAYERS_ITEMS; first = nodes[first].next, place++)
-            if (place == item)
-                mine = first;
-        near_solid own;
-        raster_rect window;
-        window.x0 = window.y0 = 1;
-        window.x1 = window.y1 = 0;
-        if (mine != LAYERS_NOTHING) {
-            const uint solid = nodes[mine].solid;
-            own = load_near_solid(&seen[solid], &bodies[solid], tile);
-            if (wanted & LAYERS_EVERY_PIXEL)
-                window = own.rect;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint place = 0;
+    for (uint mine = head; mine != LAYERS_NOTHING; mine = nodes[mine].next) {
+        if (place++ % LAYERS_ITEMS != item)
+            continue;
+        const uint solid = nodes[mine].solid;
+        const uint2 own_masks = (uint2)(bodies[solid].group, bodies[solid].mask);
+        const layers_ball ball = seen[solid].ball;
+        const raster_rect own = raster_rect_clip(seen[solid].rect, tile);
+        raster_rect window = own;
+        if (!(wanted & LAYERS_EVERY_PIXEL)) {
+            window.x0 = window.y0 = 1;
+            window.x1 = window.y1 = 0;
         }
-        for (uint next = head; next != LAYERS_NOTHING;) {
-            uint other = LAYERS_NOTHING, count = 0;
-            for (; next != LAYERS_NOTHING && count < LAYERS_ITEMS; next = nodes[next].next, count++)
-                if (count == item)
-                    other = next;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (other != LAYERS_NOTHING)
-                others[item] =
-                    load_near_solid(&seen[nodes[other].solid], &bodies[nodes[other].solid], tile);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            /* If both groups are the same part of the tile's list, the own solid is at `item`. */
-            const int same = first == next;
-            for (uint k = 0; k < count && mine != LAYERS_NOTHING; k++)
-                if (!(same && k == item))
-                    grow_window(&v, &window, &own, &others[k]);
+        for (uint next = head; next != LAYERS_NOTHING; next = nodes[next].next) {
+            const uint other = nodes[next].solid;
+            const uint near = max(seen[solid].depth[0], seen[other].depth[0]),
+                       far = min(seen[solid].depth[1], seen[other].depth[1]);
+            if (other == solid || near > far || !(own_masks.x & bodies[other].mask) ||
+                !(bodies[other].group & own_masks.y))
+                continue;
+            const layers_ball others_ball = seen[other].ball;
+            const raster_rect both = layers_common_pixels(&v, &ball, &others_ball, near, far,
+                                                          raster_rect_clip(own, seen[other].rect));
+            if (!raster_rect_empty(both))
+                layers_extend_window(&window, both);
         }
-        if (mine != LAYERS_NOTHING) {
-            const int none = window.x0 > window.x1;
-            nodes[mine].x0y0 =
-                none ? 1 : (uint)(window.x0 - tile.x0) | (uint)(window.y0 - tile.y0) << 16;
-            nodes[mine].x1y1 =
-                none ? 0 : (uint)(window.x1 - tile.x0) | (uint)(window.y1 - tile.y0) << 16;
-            if (!none) {
-                seen[nodes[mine].solid].drawn = 1;
-                shared[0] = 1;
-            }
+        const int none = window.x0 > window.x1;
+        nodes[mine].x0y0 =
+            none ? 1 : (uint)(window.x0 - tile.x0) | (uint)(window.y0 - tile.y0) << 16;
+        nodes[mine].x1y1 =
+            none ? 0 : (uint)(window.x1 - tile.x0) | (uint)(window.y1 - tile.y0) << 16;
+        if (!none) {
+            seen[solid].drawn = 1;
+            shared[0] = 1;
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -261,8 +218,6 @@ static int is_small(raster_rect r) {
 static void draw_shape(fragment_writer *p, const raster_shape *s, __global layers_large *large,
                        uint large_room, __global uint *counts, uint view) {
     const raster_rect r = box_of_shape(p, s);
-    if (raster_rect_empty(r))
-        return;
     if (is_small(r)) {
         fill_small(p, s, r);
     } else if (!p->writes) {
@@ -316,14 +271,17 @@ __kernel void layers_triangles(
     if (t < bodies[solid].triangle_count) {
         __global const uint *corner = indices + 3 * (size_t)(bodies[solid].first_triangle + t);
         const raster_frame frame = spot->frame;
+        raster_corner corners[3];
+        const raster_corner *const three[3] = {&corners[0], &corners[1], &corners[2]};
         vec3 place[3];
         for (int k = 0; k < 3; k++) {
             __global const double *from =
                 vertices + 3 * (size_t)(bodies[solid].first_vertex + corner[k]);
             place[k] = v3(from[0], from[1], from[2]);
+            corners[k] = raster_corner_of(&p.lens, &frame, place[k]);
         }
-        made = layers_shapes(&p.lens, &frame, place, solid, t, bodies[solid].inward,
-                             (wanted & LAYERS_EDGES) != 0, shapes);
+        made = layers_shapes(&p.lens, three, place, solid, t, bodies[solid].inward,
+                             (wanted & LAYERS_EDGES) != 0, spot->rect, shapes);
     }
     for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
         for (int k = 0; k < made; k++)

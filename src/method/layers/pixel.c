@@ -83,14 +83,11 @@ static void ray_touch(ray_work *w, size_t place, uint32_t around, uint32_t since
     s->edges_b += s->b == of;
     if (!pass->hits)
         return;
-    abuti_vector *list = &w->chunk->touches;
-    abut_status status =
-        abuti_vector_reserve(pass->layers->context, list, list->count + 1, sizeof(layers_touch));
-    if (status)
-        w->chunk->status = status;
+    layers_touch *touch = ABUTI_PUSH(pass->layers->context, &w->chunk->touches, layers_touch);
+    if (touch)
+        *touch = (layers_touch){of, around, edge->part, w->x, w->y, depth_of(edge), pass->number};
     else
-        ((layers_touch *)list->data)[list->count++] =
-            (layers_touch){of, around, edge->part, w->x, w->y, depth_of(edge), pass->number};
+        w->chunk->status = ABUT_ERROR_MEMORY;
 }
 
 static uint64_t ray_key(const ray_work *w, size_t i) {
@@ -178,13 +175,9 @@ void abuti_layers_trace_ray(const layers_pass *pass, layers_chunk *chunk, uint32
                   .own = pass->own,
                   .edges = pass->edges,
                   .first_from = UINT32_MAX};
-    chunk->open.count = 0;
-    abut_status status =
-        abuti_vector_reserve(pass->layers->context, &chunk->open, count, sizeof(layers_open));
-    if (status) {
-        chunk->status = status;
+    chunk->status = abuti_layers_resize(pass->layers, &chunk->open, count, sizeof(layers_open));
+    if (chunk->status)
         return;
-    }
     sort_crossings(list, count);
     layers_trace(&w, chunk->open.data);
     if (pass->pixels)

@@ -91,12 +91,12 @@ static abut_status sort_shapes(abut_context *context, shape *shapes, size_t coun
     double most = 0, top[CLASSES] = {0};
     for (size_t i = 0; i < count; i++)
         most = fmax(most, shapes[i].height);
-    sort_key *keys = abuti_allocate(context, count, 2 * sizeof *keys);
-    shape *sorted = abuti_allocate(context, count, sizeof *sorted);
-    if (!keys || !sorted) {
-        ABUTI_RELEASE(context, keys, sorted);
-        return ABUT_ERROR_MEMORY;
-    }
+    sort_key *keys;
+    shape *sorted;
+    abut_status status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(keys, 2 * count), ABUTI_ARRAY(sorted, count));
+    if (status)
+        return status;
     for (size_t i = 0; i < count; i++) {
         shape *s = &shapes[i];
         const double class = s->height > 0 ? log(s->height / most) / log(CLASS_RATIO) : CLASSES;
@@ -332,9 +332,9 @@ abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, 
     const uint32_t count = mesh->triangle_count;
     packing p = {.atlas = atlas, .context = context};
     *atlas = (map_atlas){.resolution = resolution, .triangle_count = count};
-    atlas->places = abuti_allocate(context, count, sizeof *atlas->places);
-    shape *shapes = abuti_allocate(context, count, sizeof *shapes);
-    p.status = atlas->places && shapes ? ABUT_OK : ABUT_ERROR_MEMORY;
+    shape *shapes;
+    p.status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(atlas->places, count), ABUTI_ARRAY(shapes, count));
     double area = 0;
     for (uint32_t t = 0; t < count && !p.status; t++) {
         shapes[t] = shape_of(mesh, t, importance ? importance[t] : 1);
@@ -436,14 +436,14 @@ abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,
                          .triangle_count = count,
                          .scale = old->scale,
                          .uneven = old->uneven};
-    atlas->places = abuti_allocate(context, count, sizeof *atlas->places);
-    atlas->left =
-        abuti_allocate(context, old->left_count + old->triangle_count, sizeof *atlas->left);
-    shape *shapes = abuti_allocate(context, count, sizeof *shapes);
-    unsigned char *stays = abuti_allocate_zeroed(context, old->triangle_count, 1);
+    shape *shapes;
+    unsigned char *stays;
     size_t fresh = 0, waiting = 0;
     bool fits = false;
-    p.status = atlas->places && atlas->left && shapes && stays ? ABUT_OK : ABUT_ERROR_MEMORY;
+    p.status =
+        ABUTI_ALLOCATE(context, ABUTI_ARRAY(atlas->places, count), ABUTI_ARRAY(shapes, count),
+                       ABUTI_ARRAY(atlas->left, old->left_count + old->triangle_count),
+                       ABUTI_ZEROED(stays, old->triangle_count));
     if (!p.status)
         keep_places(old, mesh, from, &p, shapes, &fresh, stays);
     if (!p.status) {

@@ -41,8 +41,7 @@ typedef struct patch_search {
     uint32_t *place;      /* index of each sample in the list, or ABUT_NONE */
     uint32_t *parent;     /* union-find sets of texels */
     body_facing *facings; /* of the other bodies, as far as needed */
-    edge_segment *pieces;
-    size_t piece_count, piece_room;
+    abuti_vector pieces;  /* edge_segment */
 } patch_search;
 
 /* ---- texels ---- */
@@ -115,10 +114,9 @@ static abut_status find_facings(patch_search *g) {
     const abut_map *map = g->map;
     if (map->last_query != MAP_OTHERS)
         return ABUT_OK;
-    g->facings = abuti_allocate(g->context, map->other_count, sizeof *g->facings);
+    g->facings = abuti_allocate_zeroed(g->context, map->other_count, sizeof *g->facings);
     if (!g->facings)
         return ABUT_ERROR_MEMORY;
-    memset(g->facings, 0, map->other_count * sizeof *g->facings);
     for (uint32_t s = 0; s < map->sample_count; s++) {
         if (!is_within_margin(g, s) || !is_flush(map, s))
             continue;
@@ -137,13 +135,10 @@ static abut_status list_texels(patch_search *g) {
     uint32_t count = 0;
     for (uint32_t s = 0; s < map->sample_count; s++)
         count += is_within_margin(g, s);
-    g->list = abuti_allocate(g->context, count, sizeof *g->list);
-    g->parent = abuti_allocate(g->context, count, sizeof *g->parent);
-    g->place = abuti_allocate(g->context, map->sample_count, sizeof *g->place);
-    if (!g->list || !g->parent || !g->place)
-        return ABUT_ERROR_MEMORY;
-    abut_status status = find_facings(g);
-    if (status)
+    abut_status status =
+        ABUTI_ALLOCATE(g->context, ABUTI_ARRAY(g->list, count), ABUTI_ARRAY(g->parent, count),
+                       ABUTI_ARRAY(g->place, map->sample_count));
+    if (status || (status = find_facings(g)))
         return status;
     for (uint32_t i = 0; i < map->mesh->triangle_count; i++)
         for (uint32_t s = map->first[i]; s < map->first[i + 1]; s++) {
@@ -202,14 +197,10 @@ static abut_status add_segments(patch_search *g, const abut_topology_arrays *top
         double along =
             from == topology->edges[2 * (size_t)edge] ? closest.parameter : 1 - closest.parameter;
         uint32_t which = (uint32_t)(along * pieces);
-        if (g->piece_count == g->piece_room) {
-            abut_status status = abuti_grow(g->context, &g->pieces, g->piece_count,
-                                            g->piece_count + 1, sizeof *g->pieces, &g->piece_room);
-            if (status)
-                return status;
-        }
-        g->pieces[g->piece_count++] =
-            (edge_segment){(uint64_t)edge << 32 | which, map->results[t->sample].other, at};
+        edge_segment *piece = ABUTI_PUSH(g->context, &g->pieces, edge_segment);
+        if (!piece)
+            return ABUT_ERROR_MEMORY;
+        *piece = (edge_segment){(uint64_t)edge << 32 | which, map->results[t->sample].other, at};
     }
     return ABUT_OK;
 }
@@ -236,9 +227,10 @@ static abut_status join_neighbours(patch_search *g, const abut_topology_arrays *
     }
     if (status)
         return status;
-    abuti_sort_items(g->pieces, g->piece_count, sizeof *g->pieces, segment_after);
-    for (size_t i = 1; i < g->piece_count; i++) {
-        const edge_segment *a = &g->pieces[i - 1], *b = &g->pieces[i];
+    const edge_segment *pieces = g->pieces.data;
+    abuti_sort_items(g->pieces.data, g->pieces.count, sizeof *pieces, segment_after);
+    for (size_t i = 1; i < g->pieces.count; i++) {
+        const edge_segment *a = &pieces[i - 1], *b = &pieces[i];
         if (a->key == b->key && a->other == b->other)
             abuti_join(g->parent, a->at, b->at);
     }
@@ -388,11 +380,12 @@ static uint32_t choose_contacts(const patch_search *g, const uint32_t *members, 
 
 static abut_status write_patches(const patch_search *g, const abut_patch_options *options,
                                  bool volumes, abut_patches *to) {
-    uint32_t *members = abuti_allocate(g->context, g->count, sizeof *members);
-    abut_contact *list = abuti_allocate(g->context, g->count, sizeof *list);
-    patch_order *orders = abuti_allocate(g->context, g->count, sizeof *orders);
+    uint32_t *members;
+    abut_contact *list;
+    patch_order *orders;
     const uint32_t keep = options->max_contacts ? options->max_contacts : CONTACTS_DEFAULT;
-    abut_status status = members && list && orders ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abut_status status = ABUTI_ALLOCATE(g->context, ABUTI_ARRAY(members, g->count),
+                                        ABUTI_ARRAY(list, g->count), ABUTI_ARRAY(orders, g->count));
     const uint32_t count = status ? 0 : order_patches(g, members, orders);
     uint32_t contacts = 0;
     for (uint32_t k = 0; k < count; k++) {
@@ -451,7 +444,7 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
     patch_search g = {.map = map, .context = map->context, .margin = ours.margin};
     if (!(status = list_texels(&g)) && !(status = join_neighbours(&g, &topology)))
         status = write_patches(&g, &ours, volumes, patches);
-    ABUTI_RELEASE(g.context, g.list, g.parent, g.place, g.pieces, g.facings);
+    ABUTI_RELEASE(g.context, g.list, g.parent, g.place, g.pieces.data, g.facings);
     return status;
 }
 

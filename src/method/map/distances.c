@@ -246,11 +246,9 @@ static abut_status compute_on_cpu(abut_map *map, const abuti_posed *others, uint
         return status;
     for (size_t i = 0; i < samples; i++)
         map->results[i] = map_no_result();
-    order *orders = abuti_allocate(context, count, sizeof *orders);
-    f.boxes = abuti_allocate(context, blocks, sizeof *f.boxes);
-    f.chosen = abuti_allocate(context, samples, sizeof *f.chosen);
-    if (!orders || !f.boxes || !f.chosen)
-        status = ABUT_ERROR_MEMORY;
+    order *orders;
+    status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(orders, count), ABUTI_ARRAY(f.boxes, blocks),
+                            ABUTI_ARRAY(f.chosen, samples));
     if (!status) {
         abuti_parallel_for(context, blocks, BLOCKS_PER_TASK, box_task, &f);
         status = query_all_bodies(&f, others, count, orders);

@@ -78,11 +78,11 @@ static void list_samples_task(void *data, size_t chunk, size_t first, size_t las
 /* Numbers the samples of an atlas in the order of the BVH. */
 static abut_status number_samples(abut_map *map) {
     const uint32_t count = map->mesh->triangle_count;
-    map->ranked = abuti_allocate(map->context, count, sizeof *map->ranked);
-    map->rank = abuti_allocate(map->context, count, sizeof *map->rank);
-    map->first = abuti_allocate(map->context, (size_t)count + 1, sizeof *map->first);
-    if (!map->ranked || !map->rank || !map->first)
-        return ABUT_ERROR_MEMORY;
+    abut_status status =
+        ABUTI_ALLOCATE(map->context, ABUTI_ARRAY(map->ranked, count), ABUTI_ARRAY(map->rank, count),
+                       ABUTI_ARRAY(map->first, (size_t)count + 1));
+    if (status)
+        return status;
     uint32_t samples = 0;
     for (uint32_t i = 0; i < count; i++) {
         map->ranked[i] = map->bvh->order[i];
@@ -91,11 +91,11 @@ static abut_status number_samples(abut_map *map) {
         samples += count_samples(&map->atlas.places[map->ranked[i]]);
     }
     map->first[count] = map->sample_count = samples;
-    map->texel = abuti_allocate(map->context, samples, sizeof *map->texel);
     const size_t texels = (size_t)map->atlas.resolution * map->atlas.resolution;
-    map->sample = abuti_allocate(map->context, texels, sizeof *map->sample);
-    if (!map->texel || !map->sample)
-        return ABUT_ERROR_MEMORY;
+    status = ABUTI_ALLOCATE(map->context, ABUTI_ARRAY(map->texel, samples),
+                            ABUTI_ARRAY(map->sample, texels));
+    if (status)
+        return status;
     memset(map->sample, 0xff, texels * sizeof *map->sample); /* ABUT_NONE */
     abuti_parallel_for(map->context, count, TRIANGLES_PER_TASK, list_samples_task, map);
     return ABUT_OK;

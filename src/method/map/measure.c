@@ -5,8 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { KEY_BITS = 16, KEYS = 1 << KEY_BITS };
-
 /* ---- value at a point ---- */
 
 /* The sample nearest to a point of a triangle, in space: among the rows around it within the reach,
@@ -180,72 +178,37 @@ static abut_status sum_up_samples(const abut_map *map, double within, surface_su
 
 /* ---- quantiles ---- */
 
-/* An integer that sorts like a float. */
-static uint32_t sortable_key(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
-static float value_of_key(uint32_t key) {
-    uint32_t bits = key >> 31 ? key & 0x7fffffffu : ~key;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* Sums the area by one half of the keys: the upper half, or the lower half of those with a given
- * upper half. */
-static void sum_area_by_key(const abut_map *map, bool lower, uint32_t upper, double *areas) {
-    memset(areas, 0, KEYS * sizeof *areas);
-    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
-        const double share = abuti_map_share(map, map->ranked[i]);
-        for (uint32_t k = map->first[i]; k < map->first[i + 1]; k++) {
-            uint32_t key = sortable_key(map->results[k].distance);
-            if (map->results[k].other == ABUT_NONE || (lower && key >> KEY_BITS != upper))
-                continue;
-            areas[lower ? key & (KEYS - 1) : key >> KEY_BITS] += share;
-        }
-    }
-}
-
-/* The key at which the sum reaches `area`. Subtracts the sum below it from *area. */
-static uint32_t find_key_at_area(const double *areas, double *area) {
-    uint32_t last = 0;
-    for (uint32_t key = 0; key < KEYS; key++) {
-        if (!(areas[key] > 0))
-            continue;
-        last = key;
-        if (areas[key] >= *area)
-            return key;
-        *area -= areas[key];
-    }
-    *area = HUGE_VAL;
-    return last;
-}
-
+/* For each fraction of the area, finds the first distance up to which the area of samples reaches
+ * it. */
 static abut_status find_quantiles(const abut_map *map, const abut_map_measure_options *options,
-                                  double area, double *values) {
-    double *areas = abuti_allocate(map->context, 2 * (size_t)KEYS, sizeof *areas);
-    if (!areas)
-        return ABUT_ERROR_MEMORY;
-    double *lower = areas + KEYS;
-    uint32_t known = ABUT_NONE;
-    sum_area_by_key(map, false, 0, areas);
-    for (uint32_t q = 0; q < options->quantile_count; q++) {
-        double left = options->quantiles[q] * area;
-        if (!(area > 0)) {
-            values[q] = HUGE_VAL;
-            continue;
-        }
-        uint32_t upper = find_key_at_area(areas, &left);
-        if (upper != known)
-            sum_area_by_key(map, true, upper, lower);
-        known = upper;
-        values[q] = value_of_key(upper << KEY_BITS | find_key_at_area(lower, &left));
+                                  const surface_sums *all, double *values) {
+    sort_key *keys;
+    uint32_t *samples;
+    double *shares;
+    size_t count = 0;
+    abut_status status =
+        ABUTI_ALLOCATE(map->context, ABUTI_ARRAY(keys, 2 * (size_t)all->found),
+                       ABUTI_ARRAY(samples, all->found), ABUTI_ARRAY(shares, all->found));
+    for (uint32_t i = 0; i < map->mesh->triangle_count && !status; i++) {
+        const double share = abuti_map_share(map, map->ranked[i]);
+        for (uint32_t k = map->first[i]; k < map->first[i + 1]; k++)
+            if (map->results[k].other != ABUT_NONE && share > 0) {
+                keys[count] =
+                    (sort_key){abuti_ordered_bits(map->results[k].distance), (uint32_t)count};
+                samples[count] = k;
+                shares[count++] = share;
+            }
     }
-    abuti_release(map->context, areas);
-    return ABUT_OK;
+    const sort_key *sorted = status ? NULL : abuti_sort_by_key(keys, keys + count, count);
+    for (uint32_t q = 0; q < options->quantile_count && !status; q++) {
+        double left = options->quantiles[q] * all->found_area;
+        size_t i = 0;
+        while (i + 1 < count && shares[sorted[i].value] < left)
+            left -= shares[sorted[i++].value];
+        values[q] = count ? map->results[samples[sorted[i].value]].distance : HUGE_VAL;
+    }
+    ABUTI_RELEASE(map->context, keys, samples, shares);
+    return status;
 }
 
 /* ---- exact minimum ---- */
@@ -365,7 +328,7 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     if (!status && ours.quantile_count)
         status = abuti_map_check_on_host(__func__, map);
     if (!status && ours.quantile_count)
-        status = find_quantiles(map, &ours, all.found_area, values);
+        status = find_quantiles(map, &ours, &all, values);
     return status ? status : abuti_info_write(measures, &m, sizeof m, __func__);
 }
 

@@ -244,13 +244,9 @@ static abut_status create_worker(const self_search *s, worker *w) {
     const size_t ways = s->geodesic > 0 ? vertices : 0;
     w->s = s;
     w->last = ABUT_NONE;
-    w->excluded = abuti_allocate_zeroed(context, triangles, sizeof *w->excluded);
-    w->reached = abuti_allocate_zeroed(context, vertices, sizeof *w->reached);
-    w->queue = abuti_allocate(context, vertices, sizeof *w->queue);
-    w->is_queued = abuti_allocate_zeroed(context, ways, sizeof *w->is_queued);
-    w->way = abuti_allocate(context, ways, sizeof *w->way);
-    return w->excluded && w->reached && w->queue && w->is_queued && w->way ? ABUT_OK
-                                                                           : ABUT_ERROR_MEMORY;
+    return ABUTI_ALLOCATE(context, ABUTI_ZEROED(w->excluded, triangles),
+                          ABUTI_ZEROED(w->reached, vertices), ABUTI_ARRAY(w->queue, vertices),
+                          ABUTI_ZEROED(w->is_queued, ways), ABUTI_ARRAY(w->way, ways));
 }
 
 static void destroy_search(self_search *s) {
@@ -268,14 +264,12 @@ static abut_status create_search(self_search *s) {
     const size_t runs = abuti_chunk_count(mesh->triangle_count, TRIANGLES_PER_RUN);
     s->worker_count = abuti_context_threads(context);
     s->worker_count = s->worker_count < runs ? s->worker_count : (uint32_t)runs;
-    s->workers = abuti_allocate_zeroed(context, s->worker_count, sizeof *s->workers);
-    s->names = abuti_allocate(context, mesh->vertex_count, sizeof *s->names);
-    s->begin = abuti_allocate(context, (size_t)mesh->vertex_count + 1, sizeof *s->begin);
-    s->faces = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *s->faces);
-    if (!s->workers || !s->names || !s->begin || !s->faces)
-        return ABUT_ERROR_MEMORY;
-    abut_status status =
-        abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, s->names);
+    abut_status status = ABUTI_ALLOCATE(context, ABUTI_ZEROED(s->workers, s->worker_count),
+                                        ABUTI_ARRAY(s->names, mesh->vertex_count),
+                                        ABUTI_ARRAY(s->begin, (size_t)mesh->vertex_count + 1),
+                                        ABUTI_ARRAY(s->faces, 3 * (size_t)mesh->triangle_count));
+    if (!status)
+        status = abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, s->names);
     for (uint32_t i = 0; i < s->worker_count && !status; i++)
         status = create_worker(s, &s->workers[i]);
     if (!status)
@@ -289,9 +283,9 @@ static abut_status compute_components(abut_map *map) {
     const abut_mesh *mesh = map->mesh;
     if (map->parts)
         return ABUT_OK;
-    uint32_t *names = abuti_allocate(map->context, mesh->vertex_count, sizeof *names);
-    uint32_t *parts = abuti_allocate(map->context, mesh->triangle_count, sizeof *parts);
-    abut_status status = names && parts ? ABUT_OK : ABUT_ERROR_MEMORY;
+    uint32_t *names, *parts;
+    abut_status status = ABUTI_ALLOCATE(map->context, ABUTI_ARRAY(names, mesh->vertex_count),
+                                        ABUTI_ARRAY(parts, mesh->triangle_count));
     if (!status)
         status =
             abuti_coincident_vertices(map->context, mesh->positions, mesh->vertex_count, names);

@@ -23,12 +23,12 @@ static abut_status host_create(abut_radial *r) {
     host_data *d = r->data = abuti_allocate_zeroed(r->context, 1, sizeof *d);
     if (!d)
         return ABUT_ERROR_MEMORY;
-    d->points = abuti_allocate(r->context, r->seen_count, sizeof *d->points);
-    d->point_fields = abuti_allocate(r->context, r->seen_count, sizeof *d->point_fields);
-    d->samples = abuti_allocate(r->context, samples, sizeof *d->samples);
-    d->marks = abuti_allocate(r->context, words, sizeof *d->marks);
-    if (!d->points || !d->point_fields || !d->samples || !d->marks)
-        return ABUT_ERROR_MEMORY;
+    abut_status status =
+        ABUTI_ALLOCATE(r->context, ABUTI_ARRAY(d->points, r->seen_count),
+                       ABUTI_ARRAY(d->samples, samples),
+                       ABUTI_ARRAY(d->point_fields, r->seen_count), ABUTI_ARRAY(d->marks, words));
+    if (status)
+        return status;
     for (size_t i = 0; i < samples; i++)
         atomic_init(&d->samples[i], RADIAL_EMPTY);
     for (size_t i = 0; i < words; i++)

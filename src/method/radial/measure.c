@@ -64,10 +64,11 @@ abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, doub
     if (status)
         return status;
     const size_t count = mesh->triangle_count;
-    vec3 *middles = abuti_allocate(radial->context, count, sizeof *middles);
-    abut_radial_answer *answers = abuti_allocate(radial->context, count, sizeof *answers);
-    measured *list = abuti_allocate(radial->context, count, sizeof *list);
-    status = middles && answers && list ? ABUT_OK : ABUT_ERROR_MEMORY;
+    vec3 *middles;
+    abut_radial_answer *answers;
+    measured *list;
+    status = ABUTI_ALLOCATE(radial->context, ABUTI_ARRAY(middles, count),
+                            ABUTI_ARRAY(answers, count), ABUTI_ARRAY(list, count));
     for (size_t i = 0; i < count && !status; i++) {
         vec3 p[3];
         for (size_t k = 0; k < 3; k++)

@@ -357,12 +357,12 @@ abut_status abut_radial_surface(abut_radial *radial, uint32_t field, abut_mesh *
     size_t vertex_count = 0, triangle_count = 0;
     for (uint32_t f = begin; f < end; f++)
         vertex_count += (size_t)s.fields[f].around * s.fields[f].along;
-    vec3 *positions = abuti_allocate(radial->context, vertex_count, sizeof *positions);
-    uint32_t *indices = abuti_allocate(radial->context, 6 * vertex_count, sizeof *indices);
-    if (!positions || !indices) {
-        ABUTI_RELEASE(radial->context, positions, indices);
-        return ABUT_ERROR_MEMORY;
-    }
+    vec3 *positions;
+    uint32_t *indices;
+    status = ABUTI_ALLOCATE(radial->context, ABUTI_ARRAY(positions, vertex_count),
+                            ABUTI_ARRAY(indices, 6 * vertex_count));
+    if (status)
+        return status;
     uint32_t base = 0;
     for (uint32_t k = begin; k < end; k++) {
         const radial_field *f = &s.fields[k];

@@ -358,26 +358,15 @@ static abut_status count_sizes(abut_radial *r, const radial_plan *p) {
 }
 
 static abut_status reserve_arrays(abut_radial *r) {
-    abut_context *c = r->context;
     const size_t n = r->info.field_count, pairs = (size_t)r->info.pair_count;
-    r->axes = abuti_allocate(c, n, sizeof *r->axes);
-    r->fields = abuti_allocate_zeroed(c, n, sizeof *r->fields);
-    r->turns = abuti_allocate(c, r->turn_count, sizeof *r->turns);
-    r->vertices = abuti_allocate(c, 3 * pairs, sizeof *r->vertices);
-    r->triangles = abuti_allocate(c, 3 * pairs, sizeof *r->triangles);
-    r->pair_fields = abuti_allocate(c, pairs, sizeof *r->pair_fields);
-    r->pair_triangles = abuti_allocate(c, pairs, sizeof *r->pair_triangles);
-    r->frames[0] = abuti_allocate_zeroed(c, n, sizeof *r->frames[0]);
-    r->frames[1] = abuti_allocate_zeroed(c, n, sizeof *r->frames[1]);
-    r->radii = abuti_allocate(c, (size_t)r->info.sample_count, sizeof *r->radii);
-    r->marks = abuti_allocate_zeroed(c, n, sizeof *r->marks);
-    r->bounds = abuti_allocate_zeroed(c, n, sizeof *r->bounds);
-    r->bound_lists = abuti_allocate(c, RADIAL_BOUND_NUMBERS * n, sizeof *r->bound_lists);
-    return r->axes && r->fields && r->turns && r->vertices && r->triangles && r->pair_fields &&
-                   r->pair_triangles && r->frames[0] && r->frames[1] && r->radii && r->marks &&
-                   r->bounds && r->bound_lists
-               ? ABUT_OK
-               : ABUT_ERROR_MEMORY;
+    return ABUTI_ALLOCATE(r->context, ABUTI_ARRAY(r->axes, n), ABUTI_ZEROED(r->fields, n),
+                          ABUTI_ARRAY(r->turns, r->turn_count), ABUTI_ARRAY(r->vertices, 3 * pairs),
+                          ABUTI_ARRAY(r->triangles, 3 * pairs), ABUTI_ARRAY(r->pair_fields, pairs),
+                          ABUTI_ARRAY(r->pair_triangles, pairs), ABUTI_ZEROED(r->frames[0], n),
+                          ABUTI_ZEROED(r->frames[1], n),
+                          ABUTI_ARRAY(r->radii, (size_t)r->info.sample_count),
+                          ABUTI_ZEROED(r->marks, n), ABUTI_ZEROED(r->bounds, n),
+                          ABUTI_ARRAY(r->bound_lists, RADIAL_BOUND_NUMBERS * n));
 }
 
 static abut_status fill_arrays(abut_radial *r, const radial_plan *p) {

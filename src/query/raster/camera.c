@@ -9,14 +9,10 @@ abut_status abuti_raster_view_read(const abut_raster_view *theirs, const char *w
     return abuti_options_read(ours, sizeof *ours, theirs, what);
 }
 
-static bool is_finite(vec3 v) {
-    return fabs(v.x) <= ABUT_COORDINATE_MAX && fabs(v.y) <= ABUT_COORDINATE_MAX &&
-           fabs(v.z) <= ABUT_COORDINATE_MAX; /* false for NaN too */
-}
-
 static abut_status check_view(const char *function, const abut_raster_view *v) {
-    if (!is_finite(v->direction) || !is_finite(v->up) || !is_finite(v->eye) ||
-        !is_finite(v->region.lo) || !is_finite(v->region.hi))
+    if (!abuti_is_position(v->direction) || !abuti_is_position(v->up) ||
+        !abuti_is_position(v->eye) || !abuti_is_position(v->region.lo) ||
+        !abuti_is_position(v->region.hi))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: a vector of the view is not finite, or exceeds 1e90", function);
     if (v->region.lo.x > v->region.hi.x || v->region.lo.y > v->region.hi.y ||

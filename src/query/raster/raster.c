@@ -33,9 +33,8 @@ static void write_key(_Atomic uint64_t *nearest, uint64_t key) {
     }
 }
 
-static void draw_shape(const cpu_job *j, const raster_shape *s) {
+static void draw_shape(const cpu_job *j, const raster_shape *s, raster_rect image) {
     const raster_lens *lens = &j->drawing->camera.lens;
-    const raster_rect image = {0, 0, (int)lens->width - 1, (int)lens->height - 1};
     const raster_setup pen = raster_setup_of(lens, s, image, j->touching);
     for (int y = pen.box.y0; y <= pen.box.y1; y++)
         for (int x = pen.box.x0; x <= pen.box.x1; x++)
@@ -47,6 +46,8 @@ static void draw_shape(const cpu_job *j, const raster_shape *s) {
 static void draw_triangles(void *data, size_t chunk, size_t begin, size_t end) {
     const cpu_job *j = data;
     const raster_drawing *d = j->drawing;
+    const raster_lens *lens = &d->camera.lens;
+    const raster_rect image = {0, 0, (int)lens->width - 1, (int)lens->height - 1};
     uint32_t i = raster_item_of(d->placed, d->item_count, (uint32_t)begin);
     (void)chunk;
     for (size_t at = begin; at < end; at++) {
@@ -54,13 +55,14 @@ static void draw_triangles(void *data, size_t chunk, size_t begin, size_t end) {
             i++;
         const abut_mesh *mesh = d->items[i].mesh;
         const uint32_t *corner = mesh->indices + 3 * (at - d->placed[i].first);
-        raster_point p[3];
+        raster_corner p[3];
         raster_shape shapes[RASTER_CORNERS];
         for (int k = 0; k < 3; k++)
-            p[k] = raster_apply(&d->placed[i].frame, mesh->positions[corner[k]]);
-        const int made = raster_shapes(&d->camera.lens, p, 0, (uint32_t)at, j->touching, shapes);
+            p[k] = raster_corner_of(lens, &d->placed[i].frame, mesh->positions[corner[k]]);
+        const int made =
+            raster_shapes(lens, &p[0], &p[1], &p[2], 0, (uint32_t)at, j->touching, image, shapes);
         for (int k = 0; k < made; k++)
-            draw_shape(j, &shapes[k]);
+            draw_shape(j, &shapes[k], image);
     }
 }
 

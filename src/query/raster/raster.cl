@@ -39,8 +39,6 @@ static void draw_shape(__global const raster_job *job, const raster_lens *lens,
                        __global uint *large_count, uint how) {
     const raster_setup pen = raster_setup_of(lens, s, job->in, (int)job->touching);
     const raster_rect box = pen.box;
-    if (raster_rect_empty(box))
-        return;
     const ulong pixels = (ulong)(box.x1 - box.x0 + 1) * (ulong)(box.y1 - box.y0 + 1);
     if (pixels <= RASTER_SMALL) {
         for (int y = box.y0; y <= box.y1; y++)
@@ -69,15 +67,16 @@ __kernel void raster_small(__global const raster_job *job, __global const raster
     __global const raster_placed *item = items + raster_item_of(items, job->items, triangle);
     const raster_frame frame = item->frame;
     const raster_lens lens = job->camera.lens;
-    raster_point corner[3];
+    raster_corner corner[3];
     for (int k = 0; k < 3; k++) {
         const uint t = item->first_triangle + triangle - item->first;
         const uint v = item->first_vertex + indices[3 * (size_t)t + k];
         __global const double *from = vertices + 3 * (size_t)v;
-        corner[k] = raster_apply(&frame, v3(from[0], from[1], from[2]));
+        corner[k] = raster_corner_of(&lens, &frame, v3(from[0], from[1], from[2]));
     }
     raster_shape shapes[RASTER_CORNERS];
-    const int made = raster_shapes(&lens, corner, 0, triangle, (int)job->touching, shapes);
+    const int made = raster_shapes(&lens, &corner[0], &corner[1], &corner[2], 0, triangle,
+                                   (int)job->touching, job->in, shapes);
     for (int k = 0; k < made; k++)
         draw_shape(job, &lens, &shapes[k], keys, large, large_count, how);
 }

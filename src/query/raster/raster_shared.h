@@ -118,6 +118,31 @@ static inline int raster_round(const raster_lens *lens, double x) {
     return (int)((int64)(x * (double)(1 << lens->shift) + (1073741824.0 + 0.5)) - 1073741824);
 }
 
+/* A vertex in the image. */
+typedef struct raster_corner {
+    raster_point at;    /* raster_apply() */
+    raster_point image; /* raster_project(), and rounded to steps; not set unless it is inside */
+    int x, y;
+    int inside; /* in front of the near plane, and within the guard */
+} raster_corner;
+
+static inline raster_corner raster_corner_of(const raster_lens *lens, const raster_frame *frame,
+                                             vec3 p) {
+    raster_corner c;
+    c.at = c.image = raster_apply(frame, p);
+    c.x = c.y = 0;
+    c.inside = lens->near <= 0.0 || c.at.z >= lens->near;
+    if (c.inside) {
+        c.image = raster_project(lens, c.at);
+        c.inside = raster_is_inside(lens, c.image);
+    }
+    if (c.inside) {
+        c.x = raster_round(lens, c.image.x);
+        c.y = raster_round(lens, c.image.y);
+    }
+    return c;
+}
+
 static inline word32 raster_depth(double z) {
     return z <= 0.0 ? 0u : z >= RASTER_DEPTHS ? 0xffffffffu : (word32)z;
 }
@@ -156,6 +181,7 @@ static inline void raster_corners_of(int ax, int ay, int bx, int by, int cx, int
                                         : (word32)RASTER_THIN);
     to->part = triangle;
 }
+
 static inline void raster_corners(const raster_lens *lens, raster_point a, raster_point b,
                                   raster_point c, word32 item, word32 triangle, raster_shape *to) {
     raster_corners_of(raster_round(lens, a.x), raster_round(lens, a.y), raster_round(lens, b.x),
@@ -169,13 +195,6 @@ static inline void raster_depths(raster_point a, raster_point b, raster_point c,
     double lo = a.z < b.z ? a.z : b.z, hi = a.z < b.z ? b.z : a.z;
     to->z_lo = raster_depth(lo < c.z ? lo : c.z);
     to->z_hi = raster_depth(hi > c.z ? hi : c.z);
-}
-
-/* Prepares a triangle. */
-static inline void raster_triangle(const raster_lens *lens, raster_point a, raster_point b,
-                                   raster_point c, word32 item, word32 triangle, raster_shape *to) {
-    raster_corners(lens, a, b, c, item, triangle, to);
-    raster_depths(a, b, c, to);
 }
 
 /* Prepares an edge: its depth is linear along the longer axis. */
@@ -264,34 +283,24 @@ typedef struct raster_rect {
     int x0, y0, x1, y1;
 } raster_rect;
 
-/* The pixels whose centres are in the bounding box of three corners; with `wide`, those whose
- * extended squares touch it. */
-static inline raster_rect raster_rect_of_corners(const raster_lens *lens, int ax, int ay, int bx,
-                                                 int by, int cx, int cy, int wide) {
-    const int shift = (int)lens->shift, middle = 1 << (shift - 1);
-    int x_lo = ax < bx ? ax : bx, x_hi = ax < bx ? bx : ax;
-    int y_lo = ay < by ? ay : by, y_hi = ay < by ? by : ay;
-    raster_rect r;
-    x_lo = cx < x_lo ? cx : x_lo;
-    x_hi = cx > x_hi ? cx : x_hi;
-    y_lo = cy < y_lo ? cy : y_lo;
-    y_hi = cy > y_hi ? cy : y_hi;
-    /* Right shifts of negative numbers round down on all supported compilers. */
-    if (wide) {
-        r.x0 = (x_lo - RASTER_SLACK) >> shift;
-        r.y0 = (y_lo - RASTER_SLACK) >> shift;
-        r.x1 = (x_hi + RASTER_SLACK) >> shift;
-        r.y1 = (y_hi + RASTER_SLACK) >> shift;
-    } else {
-        r.x0 = (x_lo + middle - 1) >> shift;
-        r.y0 = (y_lo + middle - 1) >> shift;
-        r.x1 = (x_hi - middle) >> shift;
-        r.y1 = (y_hi - middle) >> shift;
-    }
-    return r;
-}
+/* The pixels whose centres are in the bounding box of a shape; with `wide`, those whose extended
+ * squares touch it. */
 static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_shape *s, int wide) {
-    return raster_rect_of_corners(lens, s->x[0], s->y[0], s->x[1], s->y[1], s->x[2], s->y[2], wide);
+    const int shift = (int)lens->shift, middle = 1 << (shift - 1);
+    const int below = wide ? RASTER_SLACK : 1 - middle, above = wide ? RASTER_SLACK : -middle;
+    int x_lo = s->x[0] < s->x[1] ? s->x[0] : s->x[1], x_hi = s->x[0] < s->x[1] ? s->x[1] : s->x[0];
+    int y_lo = s->y[0] < s->y[1] ? s->y[0] : s->y[1], y_hi = s->y[0] < s->y[1] ? s->y[1] : s->y[0];
+    raster_rect r;
+    x_lo = s->x[2] < x_lo ? s->x[2] : x_lo;
+    x_hi = s->x[2] > x_hi ? s->x[2] : x_hi;
+    y_lo = s->y[2] < y_lo ? s->y[2] : y_lo;
+    y_hi = s->y[2] > y_hi ? s->y[2] : y_hi;
+    /* Right shifts of negative numbers round down on all supported compilers. */
+    r.x0 = (x_lo - below) >> shift;
+    r.y0 = (y_lo - below) >> shift;
+    r.x1 = (x_hi + above) >> shift;
+    r.y1 = (y_hi + above) >> shift;
+    return r;
 }
 
 static inline raster_rect raster_rect_clip(raster_rect a, raster_rect b) {
@@ -491,37 +500,47 @@ static inline int raster_clip(const raster_lens *lens, raster_point *corners, in
     return count;
 }
 
-/* Prepares a triangle, clipped if necessary: up to RASTER_CORNERS - 2 shapes. Shapes without area
- * are skipped unless `thin`. The corners come from raster_apply(). */
-static inline int raster_shapes(const raster_lens *lens, const raster_point p[3], word32 item,
-                                word32 triangle, int thin, raster_shape *to) {
+/* Whether a shape may have pixels `in` a rectangle. A `wide` shape has all pixels that it touches,
+ * also without area. */
+static inline int raster_may_have_pixels(const raster_lens *lens, const raster_shape *s, int wide,
+                                         raster_rect in) {
+    return (wide || (s->owner & 3) != RASTER_THIN) &&
+           !raster_rect_empty(raster_rect_clip(raster_rect_of(lens, s, wide), in));
+}
+
+/* Prepares a triangle, clipped if necessary: up to RASTER_CORNERS - 2 shapes that may have pixels
+ * in a rectangle. */
+static inline int raster_shapes(const raster_lens *lens, const raster_corner *a,
+                                const raster_corner *b, const raster_corner *c, word32 item,
+                                word32 triangle, int wide, raster_rect in, raster_shape *to) {
+    if (a->inside && b->inside && c->inside) {
+        raster_corners_of(a->x, a->y, b->x, b->y, c->x, c->y, item, triangle, to);
+        if (!raster_may_have_pixels(lens, to, wide, in))
+            return 0;
+        raster_depths(a->image, b->image, c->image, to);
+        return 1;
+    }
     raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
-    int count = 3;
-    int whole = 1;
-    for (int k = 0; k < 3; k++) {
-        whole = whole && (lens->near <= 0.0 || p[k].z >= lens->near);
-        corners[k] = p[k];
-        if (whole) {
-            spare[k] = raster_project(lens, p[k]);
-            whole = raster_is_inside(lens, spare[k]);
-        }
-    }
-    if (!whole) {
-        count = raster_clip(lens, corners, 3, spare);
-        for (int k = 0; k < count; k++)
-            spare[k] = raster_project(lens, corners[k]);
-    }
     int made = 0;
+    corners[0] = a->at;
+    corners[1] = b->at;
+    corners[2] = c->at;
+    const int count = raster_clip(lens, corners, 3, spare);
+    for (int k = 0; k < count; k++)
+        corners[k] = raster_project(lens, corners[k]);
     for (int k = 2; k < count; k++) {
-        raster_triangle(lens, spare[0], spare[k - 1], spare[k], item, triangle, &to[made]);
-        made += thin || (to[made].owner & 3) != RASTER_THIN;
+        raster_corners(lens, corners[0], corners[k - 1], corners[k], item, triangle, &to[made]);
+        if (!raster_may_have_pixels(lens, &to[made], wide, in))
+            continue;
+        raster_depths(corners[0], corners[k - 1], corners[k], &to[made]);
+        made++;
     }
     return made;
 }
 
 /* The same for an edge: one shape or none. */
 static inline int raster_edges(const raster_lens *lens, raster_point a, raster_point b, word32 item,
-                               word32 part, raster_shape *to) {
+                               word32 part, raster_rect in, raster_shape *to) {
     raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
     corners[0] = a;
     corners[1] = b;
@@ -529,7 +548,7 @@ static inline int raster_edges(const raster_lens *lens, raster_point a, raster_p
         return 0;
     raster_edge(lens, raster_project(lens, corners[0]), raster_project(lens, corners[1]), item,
                 part, to);
-    return 1;
+    return raster_may_have_pixels(lens, to, 1, in);
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* Layers on a device: uploads when solids change and for each query, and six launches.
  *
  * Vertices and triangles of each mesh are stored once, followed by those of solids with their own
- * positions. Each query uploads poses, views and changed positions. The tables with
- * the sums of pairs are downloaded. Rays that are too long for the device (see
+ * positions. Each query uploads poses, views and changed positions. Sums of pairs are downloaded,
+ * partly added up, and the host adds the rest. Rays that are too long for the device (see
  * layers_rays.cl) are traced by the host, from the same fragments.
  */
 #include "layers/layers.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { PROJECT, WINDOWS, TRIANGLES, LARGE, RAYS, CLEAR, KERNELS };
+enum { PROJECT, WINDOWS, TRIANGLES, LARGE, RAYS, GATHER, CLEAR, KERNELS };
 enum {
     VIEWS,
     BODIES,
@@ -27,6 +27,8 @@ enum {
     FRAGMENTS,
     LARGES,
     TABLE,
+    USED,
+    SUMS,
     TOUCHES,
     LONGS,
     CROSSINGS,
@@ -40,6 +42,7 @@ static const abuti_kernel_source sources[KERNELS] = {
     [TRIANGLES] = {"layers_draw", "layers_triangles", NULL},
     [LARGE] = {"layers_draw", "layers_large_parts", NULL},
     [RAYS] = {"layers_rays", "layers_rays", NULL},
+    [GATHER] = {"layers_rays", "layers_gather", NULL},
     [CLEAR] = {"layers_rays", "layers_clear", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
@@ -81,6 +84,8 @@ static abut_status create_device_layers(abut_layers *layers) {
     } lists[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = {NODES, sizeof(layers_node), "tiles"},
                              [LAYERS_COUNT_FRAGMENTS] = {FRAGMENTS, 16, "fragments"},
                              [LAYERS_COUNT_LARGE] = {LARGES, sizeof(layers_large), "triangles"},
+                             [LAYERS_COUNT_SUMS] = {SUMS, sizeof(layers_sum), "pairs"},
+
                              [LAYERS_COUNT_TOUCHES] = {TOUCHES, sizeof(layers_touch), "hits"},
                              [LAYERS_COUNT_LONG] = {LONGS, sizeof(layers_long), "rays"},
                              [LAYERS_COUNT_CROSSINGS] = {CROSSINGS, sizeof(layers_crossing),
@@ -347,7 +352,8 @@ static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, 
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, RAYS, (size_t)LAYERS_STRIPS * tiles, LAYERS_RAYS, MEMORY(VIEWS),
                      ABUTI_VALUE(views), MEMORY(GROUP_MASKS), MEMORY(TILES), MEMORY(HEADS),
-                     MEMORY(FRAGMENTS), MEMORY(TABLE), ABUTI_VALUE(d->slots), MEMORY(TOUCHES),
+                     MEMORY(FRAGMENTS), MEMORY(TABLE), ABUTI_VALUE(d->slots), MEMORY(USED),
+                     ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(TOUCHES),
                      ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
                      ABUTI_VALUE(room[LAYERS_COUNT_LONG]), MEMORY(CROSSINGS),
                      ABUTI_VALUE(room[LAYERS_COUNT_CROSSINGS]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
@@ -356,6 +362,9 @@ static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, 
                      ABUTI_LOCAL_MEMORY(LAYERS_FIRSTS * sizeof(uint32_t)),
                      ABUTI_LOCAL_MEMORY(LAYERS_PIECES * sizeof(uint16_t)),
                      ABUTI_LOCAL_MEMORY((2 + LAYERS_OWNERS) * sizeof(uint32_t)));
+    ABUTI_KIT_GROUPS(&d->kit, GATHER, groups, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(d->slots),
+                     MEMORY(USED), ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(SUMS),
+                     MEMORY(COUNTS));
 }
 
 /* Clears the buffers that ray kernels expect to be empty. */
@@ -366,6 +375,7 @@ static void clear_buffers(abut_layers *layers, uint32_t views, uint32_t pixels) 
     abuti_kit_fill(&d->kit, HEADS, LAYERS_NOTHING, pixels * sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, TABLE, slots, sizeof(layers_sum));
     ABUTI_KIT_RUN(&d->kit, CLEAR, slots, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(slots));
+    abuti_kit_reserve(&d->kit, USED, d->lists[LAYERS_COUNT_SUMS].room, sizeof(uint32_t));
 }
 
 /* Launches all kernels; repeats until all lists were long enough. */
@@ -376,6 +386,7 @@ static abut_status launch_until_complete(abut_layers *layers, uint32_t views, ui
     const size_t first[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = 4 * layers->solids.count + tiles,
                                         [LAYERS_COUNT_FRAGMENTS] = 1 << 20,
                                         [LAYERS_COUNT_LARGE] = 1 << 12,
+                                        [LAYERS_COUNT_SUMS] = 1 << 10,
                                         [LAYERS_COUNT_TOUCHES] = 1 << 10,
                                         [LAYERS_COUNT_LONG] = 1 << 8,
                                         [LAYERS_COUNT_CROSSINGS] = 1 << 14};
@@ -438,9 +449,9 @@ static abut_status trace_long_rays(abut_layers *layers, layers_pass *passes, uin
     return chunk->status;
 }
 
-/* Downloads the results: the table of all views to `down`. */
-static abut_status download_results(abut_layers *layers, uint32_t views,
-                                    const uint32_t counts[LAYERS_COUNTS], layers_output *to) {
+/* Downloads the results. */
+static abut_status download_results(abut_layers *layers, const uint32_t counts[LAYERS_COUNTS],
+                                    layers_output *to) {
     layers_device *d = layers->device;
     const struct {
         uint32_t count, buffer;
@@ -457,44 +468,28 @@ static abut_status download_results(abut_layers *layers, uint32_t views,
             status = abuti_kit_download(&d->kit, lists[i].buffer, lists[i].to->data, lists[i].count,
                                         lists[i].bytes);
     }
-    const size_t slots = (size_t)views * d->slots;
+    const uint32_t sums = counts[LAYERS_COUNT_SUMS];
     if (!status)
-        status = reserve_staging(d, &d->down, slots * sizeof(layers_sum));
-    if (status)
+        status = reserve_staging(d, &d->down, (size_t)sums * sizeof(layers_sum));
+    if (status || !sums)
         return status;
-    abuti_kit_receive(&d->kit, TABLE, 0, d->down.at, slots, sizeof(layers_sum));
+    abuti_kit_receive(&d->kit, SUMS, 0, d->down.at, sums, sizeof(layers_sum));
+    to->sums = d->down.at;
+    to->sum_count = sums;
     return abuti_kit_finish(&d->kit);
 }
 
-/* Appends the sums of the table of a view. */
-static abut_status add_table(abut_layers *layers, uint32_t view, layers_output *to) {
-    const layers_device *d = layers->device;
-    const layers_sum *sums = (const layers_sum *)d->down.at + (size_t)view * d->slots;
-    for (uint32_t i = 0; i < d->slots; i++) {
-        if (sums[i].a == LAYERS_NOTHING)
-            continue;
-        layers_sum *made = ABUTI_PUSH(layers->context, &to->sums, layers_sum);
-        if (!made)
-            return ABUT_ERROR_MEMORY;
-        *made = sums[i];
-        made->view = view;
-    }
-    return ABUT_OK;
-}
-
-/* Appends the sums of the device, and those of the rays that it left to the host. */
-static abut_status add_sums(abut_layers *layers, layers_pass *passes, uint32_t count,
-                            layers_output *to) {
+/* Adds the rays that the device left to the host. */
+static abut_status add_long_rays(abut_layers *layers, layers_pass *passes, uint32_t count,
+                                 layers_output *to) {
     abut_status status = ABUT_OK;
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         abuti_layers_table_clear(&layers->chunks[c].table);
         layers->chunks[c].touches.count = 0;
     }
     for (uint32_t v = 0; v < count && !status; v++) {
-        status = add_table(layers, v, to);
-        if (!status && layers->device->longs.count)
-            status = trace_long_rays(layers, passes, count, v);
-        if (!status && layers->device->longs.count)
+        status = trace_long_rays(layers, passes, count, v);
+        if (!status)
             status = abuti_layers_collect(layers, v, to);
     }
     return status;
@@ -522,9 +517,9 @@ static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint3
     }
     status = launch_until_complete(layers, count, tiles, pixels, wanted, counts);
     if (!status)
-        status = download_results(layers, count, counts, output);
-    if (!status)
-        status = add_sums(layers, passes, count, output);
+        status = download_results(layers, counts, output);
+    if (!status && d->longs.count)
+        status = add_long_rays(layers, passes, count, output);
     passes[0].fragments = status ? 0 : counts[LAYERS_COUNT_FRAGMENTS];
     return status;
 }

@@ -95,6 +95,7 @@ enum {
     LAYERS_COUNT_NODES = 0,
     LAYERS_COUNT_FRAGMENTS,
     LAYERS_COUNT_LARGE,
+    LAYERS_COUNT_SUMS, /* pairs of all views */
     LAYERS_COUNT_TOUCHES,
     LAYERS_COUNT_LONG,
     LAYERS_COUNT_CROSSINGS, /* of these rays */

@@ -195,7 +195,9 @@ abut_status abuti_layers_run_step(layers_pass *pass, size_t count, size_t least,
 
 /* Results of all views. */
 typedef struct layers_output {
-    abuti_vector sums;    /* layers_sum: view by view; a pair may have several for one view */
+    const layers_sum *sums; /* in any order; a pair may have several for one view */
+    size_t sum_count;
+    abuti_vector more;    /* layers_sum: further sums, in memory that the back end does not own */
     abuti_vector touches; /* layers_touch, in any order */
 } layers_output;
 

@@ -1,9 +1,10 @@
 /* All views of a query at once, first half: from solids to fragments.
  *
- *   layers_project      positions of solids in views, and lists of those that extend into each tile
- *   layers_windows      windows where they may overlap others: a work-group per tile
- *   layers_triangles    triangles and edges of solids that have windows: draws small ones
- *   layers_large_parts  draws the others: a work-group for some tiles
+ *   layers_project        positions of solids in views, and lists of those that extend into each
+ * tile layers_windows        windows where they may overlap others: a work-group per tile
+ *   layers_triangles      triangles and edges of solids that have windows: draws small triangles
+ * and edges, lists the others layers_large_parts    draws large triangles: a work-group for some
+ * tiles layers_set_positions  not part of a query: new positions of a solid
  *
  * Fragments are linked lists, one per pixel, in the order of creation; layers_rays.cl sorts them.
  * Lists that are too short are still counted, and the host enlarges them and starts again. Results

@@ -1,8 +1,8 @@
 /* All views of a query at once, second half: from fragments to sums of pairs.
  *
- *   layers_rays   sorts the fragments of each pixel, traces the ray, and adds up the overlaps of
- *                 each pair over a strip of a tile, then in a table: a work-group per strip
- *   layers_clear  clears a table
+ *   layers_rays    sorts the fragments of each pixel, traces the ray, and adds up the overlaps of
+ * each pair over a strip of a tile, then in a table: a work-group per strip layers_gather  copies
+ * the table into a list layers_clear   clears a table
  *
  * Sorted fragments are always the same, and all sums are integers, so the order of work-groups does
  * not matter. Rays with more than LAYERS_SHORT crossings, or with more overlaps than fit, are left
@@ -180,7 +180,8 @@ static int same_pair(__local const layers_piece *p, __local const layers_piece *
  * whose a and then b were written to it. Both change only from empty to a value. A work-item that
  * finds another pair continues with the next slot, so every pair has exactly one slot. */
 
-static uint slot_of(__global layers_sum *table, uint slots, uint a, uint b, __global uint *counts) {
+static uint slot_of(__global layers_sum *table, uint slots, uint a, uint b, __global uint *counts,
+                    __global uint *used, uint room, uint first) {
     uint at = (a * 0x9e3779b9u ^ b * 0x85ebca6bu);
     at ^= at >> 15;
     for (uint k = 0; k < LAYERS_PROBES; k++) {
@@ -191,8 +192,14 @@ static uint slot_of(__global layers_sum *table, uint slots, uint a, uint b, __gl
             continue;
         const uint has_b =
             atomic_cmpxchg((volatile __global uint *)&table[slot].b, LAYERS_NOTHING, b);
-        if (has_b == LAYERS_NOTHING || has_b == b)
-            return slot;
+        if (has_b != LAYERS_NOTHING && has_b != b)
+            continue;
+        if (has_b == LAYERS_NOTHING) {
+            const uint number = atomic_inc(&counts[LAYERS_COUNT_SUMS]);
+            if (number < room)
+                used[number] = first + slot;
+        }
+        return slot;
     }
     atomic_inc(&counts[LAYERS_COUNT_LOST]);
     return LAYERS_NOTHING;
@@ -220,6 +227,17 @@ __kernel void layers_clear(__global layers_sum *table, uint count) {
     const uint at = (uint)get_global_id(0);
     if (at < count)
         table[at] = layers_empty_sum(LAYERS_NOTHING, LAYERS_NOTHING);
+}
+
+/* Copies the used slots into a list. */
+__kernel void layers_gather(__global const layers_sum *table, uint slots, __global const uint *used,
+                            uint room, __global layers_sum *sums, __global const uint *counts) {
+    const uint count = min(counts[LAYERS_COUNT_SUMS], room);
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        layers_sum s = table[used[i]];
+        s.view = used[i] / slots;
+        sums[i] = s;
+    }
 }
 
 /* Adds one member of a sum. */
@@ -287,7 +305,9 @@ static void add_field(__global layers_sum *to, __local const layers_sum *from, u
 /* Destination of the results of a work-group. */
 typedef struct tally {
     __global layers_sum *table; /* of the view */
-    uint slots;
+    uint slots, first_slot;
+    __global uint *used;
+    uint room;
     __global layers_touch *touches;
     uint touch_room;
     __global uint *counts;
@@ -362,7 +382,8 @@ static void add_up_pieces(const tally *t, uint count, raster_rect tile) {
         if (item < some) {
             uint k = t->firsts[t->owners[base + item]];
             layers_sum s = layers_empty_sum(t->pieces[k].a, t->pieces[k].b);
-            t->places[item] = slot_of(t->table, t->slots, s.a, s.b, t->counts);
+            t->places[item] =
+                slot_of(t->table, t->slots, s.a, s.b, t->counts, t->used, t->room, t->first_slot);
             for (; k != LAYERS_LAST; k = t->pieces[k].next)
                 add_piece(&s, &t->pieces[k], (uint)tile.x0 + (t->pieces[k].pixel & 0xffff),
                           (uint)tile.y0 + (t->pieces[k].pixel >> 16));
@@ -414,8 +435,9 @@ static void write_long_ray(__global const uint4 *fragments, uint head, uint coun
 __kernel void layers_rays(__global const layers_listed_view *view_list, uint views,
                           __global const uint2 *group_masks, __global const uint *tiles,
                           __global const uint *heads, __global const uint4 *fragments,
-                          __global layers_sum *table, uint slots, __global layers_touch *touches,
-                          uint touch_room, __global layers_long *longs, uint long_room,
+                          __global layers_sum *table, uint slots, __global uint *used, uint room,
+                          __global layers_touch *touches, uint touch_room,
+                          __global layers_long *longs, uint long_room,
                           __global layers_crossing *crossings, uint crossing_room,
                           __global uint *counts, uint wanted, __local layers_piece *pieces,
                           __local layers_sum *sums, __local uint *firsts, __local ushort *owners,
@@ -444,6 +466,9 @@ __kernel void layers_rays(__global const layers_listed_view *view_list, uint vie
     tally t;
     t.table = table + number * slots;
     t.slots = slots;
+    t.first_slot = number * slots;
+    t.used = used;
+    t.room = room;
     t.touches = touches;
     t.touch_room = touch_room;
     t.counts = counts;

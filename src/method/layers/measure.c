@@ -124,11 +124,27 @@ static void finish_pair(const pair_build *b) {
 /* Measures pairs, each of which has some sums. */
 typedef struct measure_work {
     const layers_pass *passes; /* of views */
-    const layers_sum *sums;
+    const layers_output *output;
     const sort_key *order; /* sums of a pair are consecutive */
     const size_t *begin;   /* of pairs */
     abut_layers_pair *to;
 } measure_work;
+
+static const layers_sum *sum_at(const layers_output *output, size_t i) {
+    return i < output->sum_count ? &output->sums[i]
+                                 : (const layers_sum *)output->more.data + (i - output->sum_count);
+}
+
+/* The lowest view of some sums that is not below `from`; UINT64_MAX = none. */
+static uint64_t first_view(const measure_work *w, const sort_key *order, size_t count,
+                           uint64_t from) {
+    uint64_t lowest = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t view = sum_at(w->output, order[i].value)->view;
+        lowest = view >= from && view < lowest ? view : lowest;
+    }
+    return lowest;
+}
 
 static void measure_pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
     const measure_work *w = data;
@@ -142,35 +158,51 @@ static void measure_pairs_task(void *data, size_t chunk, size_t begin, size_t en
         b.pair->b = (uint32_t)order->key;
         b.pair->relation = ABUT_PAIR_INTERSECTING;
         b.pair->kind = ABUT_PAIR_KIND_OVERLAP;
-        for (size_t i = 0; i < count;) { /* the sort is stable: view by view */
-            const uint64_t view = w->sums[order[i].value].view;
+        /* View by view, so that the order of sums does not matter. */
+        for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
+             view = first_view(w, order, count, view + 1)) {
             layers_sum all = layers_empty_sum(b.pair->a, b.pair->b);
-            for (; i < count && w->sums[order[i].value].view == view; i++)
-                abuti_layers_add_sum(&all, &w->sums[order[i].value]);
+            for (size_t i = 0; i < count; i++) {
+                const layers_sum *s = sum_at(w->output, order[i].value);
+                if (s->view == view)
+                    abuti_layers_add_sum(&all, s);
+            }
             add_view(&b, &w->passes[view], &all);
         }
         finish_pair(&b);
     }
 }
 
-abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *passes,
-                                       const layers_output *output, abuti_vector *measured) {
-    abut_context *context = layers->context;
-    const size_t count = output->sums.count;
-    size_t pairs = 0;
-    measure_work work = {.sums = output->sums.data, .passes = passes};
-    if (count > UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 sums of pairs are "
-                                            "not supported; use fewer views or items");
-    abut_status status = abuti_layers_resize(layers, &layers->keys, 2 * count, sizeof(sort_key));
-    if (!status)
-        status = abuti_vector_reserve(context, &layers->begin, count + 1, sizeof(size_t));
+/* Sorts sums by pairs, in memory of the layers. */
+static abut_status sort_sums(abut_layers *layers, const layers_output *output,
+                             const sort_key **sorted) {
+    const size_t count = output->sum_count + output->more.count;
+    layers->keys.count = 0;
+    abut_status status =
+        abuti_vector_reserve(layers->context, &layers->keys, 2 * count, sizeof(sort_key));
     if (status)
         return status;
     sort_key *keys = layers->keys.data;
     for (size_t i = 0; i < count; i++)
-        keys[i] = (sort_key){(uint64_t)work.sums[i].a << 32 | work.sums[i].b, (uint32_t)i};
-    work.order = abuti_sort_by_key(keys, keys + count, count);
+        keys[i] =
+            (sort_key){(uint64_t)sum_at(output, i)->a << 32 | sum_at(output, i)->b, (uint32_t)i};
+    *sorted = abuti_sort_by_key(keys, keys + count, count);
+    return ABUT_OK;
+}
+
+abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *passes,
+                                       const layers_output *output, abuti_vector *measured) {
+    abut_context *context = layers->context;
+    size_t count = output->sum_count + output->more.count, pairs = 0;
+    measure_work work = {.output = output, .passes = passes};
+    if (count > UINT32_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 sums of pairs are "
+                                            "not supported; use fewer views or items");
+    abut_status status = sort_sums(layers, output, &work.order);
+    if (!status)
+        status = abuti_vector_reserve(context, &layers->begin, count + 1, sizeof(size_t));
+    if (status)
+        return status;
     size_t *begin = layers->begin.data;
     for (size_t i = 0; i < count; i++)
         if (!i || work.order[i].key != work.order[i - 1].key)

@@ -399,7 +399,7 @@ static abut_status compute_sums(query_state *w) {
         status = abuti_layers_measure_pairs(w->layers, passes, &output, &w->measured);
     if (!status)
         status = list_hits(w, passes, &output.touches);
-    ABUTI_RELEASE(context, passes, output.sums.data, output.touches.data);
+    ABUTI_RELEASE(context, passes, output.more.data, output.touches.data);
     return status;
 }
 

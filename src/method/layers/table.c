@@ -92,18 +92,18 @@ void abuti_layers_add_sum(layers_sum *to, const layers_sum *from) {
 }
 
 abut_status abuti_layers_collect(abut_layers *layers, uint32_t view, layers_output *to) {
-    size_t sums = to->sums.count, touches = to->touches.count;
+    size_t sums = to->more.count, touches = to->touches.count;
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         sums += layers->chunks[c].table.sums.count;
         touches += layers->chunks[c].touches.count;
     }
-    abut_status status = abuti_vector_reserve(layers->context, &to->sums, sums, sizeof(layers_sum));
+    abut_status status = abuti_vector_reserve(layers->context, &to->more, sums, sizeof(layers_sum));
     if (!status)
         status = abuti_vector_reserve(layers->context, &to->touches, touches, sizeof(layers_touch));
     for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
         const layers_chunk *from = &layers->chunks[c];
         for (size_t i = 0; i < from->table.sums.count; i++) {
-            layers_sum *made = (layers_sum *)to->sums.data + to->sums.count++;
+            layers_sum *made = (layers_sum *)to->more.data + to->more.count++;
             *made = ((const layers_sum *)from->table.sums.data)[i];
             made->view = view;
         }

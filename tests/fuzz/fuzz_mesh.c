@@ -131,11 +131,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
                mesh_input.position_type == ABUT_SCALAR_FLOAT32 ? 12 : 24, mesh_input.vertex_count);
     size_t index_bytes =
         extent(mesh_input.index_stride, mesh_input.index_type ? 6 : 12, mesh_input.triangle_count);
-    AUTO_FREE uint8_t *indices = choice & 32 ? NULL : make_array(&in, index_bytes);
-    AUTO_FREE uint8_t *positions = make_array(&in, position_bytes);
+    uint8_t *indices = choice & 32 ? NULL : make_array(&in, index_bytes);
+    uint8_t *positions = make_array(&in, position_bytes);
     mesh_input.positions = positions;
     mesh_input.indices = indices;
-    AUTO(mesh) mesh = NULL;
+    abut_mesh *mesh = NULL;
     abut_status status = abut_mesh_create(fuzz_context(), &mesh_input, &mesh);
     FUZZ_CHECK(!status == (mesh != NULL));
     FUZZ_CHECK(!status || status == ABUT_ERROR_ARGUMENT);
@@ -147,5 +147,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         if (choice >= 128)
             fuzz_round_trip(mesh, format, choice & 64);
     }
+    abut_mesh_destroy(mesh);
+    free(positions);
+    free(indices);
     return 0;
 }

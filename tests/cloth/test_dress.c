@@ -51,21 +51,21 @@ TEST(dressed_figures_walk) {
                                  .windy = kind == SCENE_CAPE};
         scene *s = NULL;
         assert_ok(scene_create(serial, &options, &s));
-        cloth *c = scene_cloth(s);
+        abut_cloth *c = scene_cloth(s);
         assert_true(is_free(c));
         double before = abut_mesh_bounds(scene_mesh(s, 0)).hi.y;
         uint32_t contacts = 0;
         for (uint32_t frame = 0; frame < frames; frame++) {
-            cloth_report report;
+            abut_cloth_report report = abut_cloth_report_default();
             assert_ok(scene_step(s, &report));
             assert_true(report.fraction == 1);
-            assert_true(report.latest < 0.02);
+            assert_true(report.lag < 0.02);
             contacts += report.contacts;
             if (!is_free(c))
                 fail_msg("%s: frame %u has an intersection", scene_name((scene_kind)kind), frame);
         }
         abut_mesh *now = NULL;
-        assert_ok(cloth_mesh(c, 0, &now));
+        assert_ok(abut_cloth_create_mesh(c, 0, &now));
         assert_true(abut_mesh_bounds(now).hi.y > before - 0.15);
         assert_true(contacts > 30 * frames);
         abut_box view = scene_view(s);
@@ -87,25 +87,27 @@ TEST_THREADS(radial_fields_keep_vertices_out) {
         abut_character *figure = twin_of(woman(), context);
         scene *s = NULL;
         uint32_t hits = 0;
-        scene_options options = {.kind = SCENE_DRESS,
-                                 .triangles = 2000,
-                                 .character = figure,
-                                 .radial = true,
-                                 .grain = 64};
+        scene_options options = {
+            .kind = SCENE_DRESS,
+            .triangles = 2000,
+            .character = figure,
+            .radial = true,
+        };
         assert_ok(scene_create(context, &options, &s));
+        scene_cloth(s)->grain = 64;
         for (uint32_t frame = 0; frame < frames; frame++) {
-            cloth_report report;
+            abut_cloth_report report = abut_cloth_report_default();
             double depth = 1;
             assert_ok(scene_step(s, &report));
             assert_ok(scene_depth(s, &depth));
-            assert_true(depth < SCENE_CELL && report.deepest < SCENE_CELL);
+            assert_true(depth < SCENE_CELL && report.depth < SCENE_CELL);
             hits += report.impacts;
         }
         assert_true(test_brief() || hits > 60 * frames); /* in the first frame it is loose */
-        count = cloth_vertex_count(scene_cloth(s));
+        count = scene_vertex_count(s);
         ends[k] = malloc(count * sizeof **ends);
         assert_non_null(ends[k]);
-        memcpy(ends[k], cloth_positions(scene_cloth(s)), count * sizeof **ends);
+        memcpy(ends[k], positions_of(scene_cloth(s)), count * sizeof **ends);
         scene_destroy(s);
         abut_character_destroy(figure);
         abut_context_destroy(context);

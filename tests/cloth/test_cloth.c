@@ -227,8 +227,8 @@ TEST(fast_solids_do_not_pass) {
         vec from = {test_random_real(&random, -0.5, 0.5), test_random_real(&random, -0.5, 0.5),
                     0.6};
         abut_pose aside = {{test_random_real(&random, -1, 1), test_random_real(&random, -1, 1),
-                           test_random_real(&random, -1, 1), 1},
-                          from};
+                            test_random_real(&random, -1, 1), 1},
+                           from};
         assert_ok(abut_mesh_transform(raw, 0.4, aside, &box));
         cloth_options options = {.bend = 1e-5, .friction = 0.2};
         abut_cloth *c = make_cloth(sheet, box, &options);

@@ -184,6 +184,89 @@ TEST(holds_are_those_of_the_cpu) {
     abut_mesh_destroy(box);
 }
 
+/* Two sheets of different cloth, one of them closed and under pressure, on two bodies of different
+ * friction; an attachment that comes and goes; positions from and to buffers. */
+TEST(systems_are_those_of_the_cpu) {
+    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6);
+    abut_mesh *ball = make_shape_at(ABUT_SHAPE_ICOSPHERE, 3, 0.4, pose_at(0, 0, 0.4));
+    abut_mesh *box = make_shape_at(ABUT_SHAPE_BOX, 1, 0.4, pose_at(0, 0, -0.3));
+    abut_cloth *c[2];
+    abut_buffer *buffer = NULL;
+    uint32_t contacts = 0, index;
+    assert_ok(abut_buffer_create(device, 64 * sizeof(vec), &buffer));
+    for (int k = 0; k < 2; k++) {
+        abut_cloth_options options = abut_cloth_options_default();
+        abut_cloth_material m = abut_cloth_material_default();
+        abut_cloth_body_options body = abut_cloth_body_options_default();
+        options.gravity.z = -9;
+        options.substeps = 3;
+        options.device = k ? device : NULL;
+        assert_ok(abut_cloth_create(serial, &options, &c[k]));
+        m.friction = 0.4;
+        m.thickness = 0.06;
+        m.damping = 1;
+        assert_ok(abut_cloth_add_sheet(c[k], sheet, &m, &index));
+        m.pressure = 20;
+        m.friction = 0.1;
+        m.thickness = 0.02;
+        m.bend = 1e-4;
+        assert_ok(abut_cloth_add_sheet(c[k], ball, &m, &index));
+        assert_ok(abut_cloth_add_body(c[k], box, NULL, &index));
+        body.friction = 0.7;
+        body.pose.translation.x = 0.45;
+        assert_ok(abut_cloth_add_body(c[k], box, &body, &index));
+    }
+    for (int i = 0; i < 12; i++) {
+        abut_cloth_report reports[2];
+        const uint32_t corner = 0;
+        for (int k = 0; k < 2; k++) {
+            const abut_pose up = {{0, 0, 0.01 * i, 1}, {0.4, 0, 0.01 * i}};
+            vec to[8];
+            assert_ok(abut_cloth_set_body_pose(c[k], 1, up));
+            for (uint32_t v = 0; v < 8; v++)
+                to[v] = v3_add(abuti_mesh_position(box, v), v3(0, 0.005 * i, 0));
+            if (k) {
+                assert_ok(abut_buffer_write(buffer, 0, to, sizeof to));
+                assert_ok(abut_cloth_set_body_positions(c[k], 0, abut_array_buffer(buffer)));
+            } else {
+                assert_ok(abut_cloth_set_body_positions(c[k], 0, abut_array_host(to)));
+            }
+            if (i == 3)
+                assert_ok(pin(c[k], &corner, 1));
+            if (i == 7)
+                assert_ok(abut_cloth_detach(c[k], 0, &corner, 1));
+            reports[k] = step(c[k], 0.02, NULL);
+        }
+        assert_same(c[0], c[1]);
+        assert_true(is_free(c[1]));
+        assert_int_equal(reports[0].contacts, reports[1].contacts);
+        contacts += reports[1].contacts;
+    }
+    assert_true(contacts > 100);
+    vec here[64], there[64];
+    const uint32_t count = abut_mesh_vertex_count(sheet);
+    assert_true(count <= 64);
+    assert_ok(abut_cloth_get_positions(c[0], 0, abut_array_host(here)));
+    assert_ok(abut_cloth_get_positions(c[1], 0, abut_array_buffer(buffer)));
+    assert_ok(abut_buffer_read(buffer, 0, there, count * sizeof(vec)));
+    assert_memory_equal(here, there, count * sizeof(vec));
+    assert_ok(abut_cloth_get_velocities(c[0], 0, abut_array_host(here)));
+    assert_ok(abut_cloth_get_velocities(c[1], 0, abut_array_buffer(buffer)));
+    assert_ok(abut_buffer_read(buffer, 0, there, count * sizeof(vec)));
+    assert_memory_equal(here, there, count * sizeof(vec));
+    abut_buffer *small = NULL;
+    assert_ok(abut_buffer_create(device, 24, &small));
+    assert_fails(ABUT_ERROR_BUFFER, "positions has 24 bytes",
+                 abut_cloth_get_positions(c[1], 0, abut_array_buffer(small)));
+    abut_buffer_destroy(small);
+    abut_buffer_destroy(buffer);
+    abut_cloth_destroy(c[0]);
+    abut_cloth_destroy(c[1]);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(ball);
+    abut_mesh_destroy(box);
+}
+
 TEST(other_devices_are_refused) {
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2);
     abut_device_info *info = &device->info, kept = *info;

@@ -147,9 +147,10 @@ typedef struct abut_cloth_attachment {
                         * prevent it */
 } abut_cloth_attachment;
 
-/* Computes attachments of vertices, which keep their current distance from the closest point of a
- * body, or are at points if `body` is ABUT_NONE. They have no effect before abut_cloth_attach().
- * One thread at a time for each cloth. */
+/* Computes attachments of vertices to the closest triangles of a body, or to points if `body` is
+ * ABUT_NONE. Vertices keep their current offset, except that one far beside its triangle, compared
+ * with the size of the triangle, keeps only its height above the closest point. Attachments have no
+ * effect before abut_cloth_attach(). One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_bind(abut_cloth *cloth, uint32_t sheet, uint32_t body,
                                      const uint32_t *vertices, uint32_t count, double stiffness,
                                      abut_cloth_attachment *attachments);

@@ -218,7 +218,7 @@ TEST(layers_over_layers) {
 
 /* ---- what each has for itself ---- */
 
-/* Sheets that do not meet move as if they were alone: with their own stiffness, mass, damping,
+/* Sheets that do not touch move as if they were alone: with their own stiffness, mass, damping,
  * pressure and volume. */
 TEST(sheets_apart_move_as_alone) {
     abut_cloth_options options = abut_cloth_options_default();

@@ -85,9 +85,9 @@ ABUT_DEFAULT(abut_cloth_material)
  * `material` may be null. `sheet` receives its index: 0, 1 and so on.
  *
  * Returns ABUT_ERROR_ARGUMENT if a value of the material is not finite or out of range, or if all
- * vertices are at one point. It also returns this after other functions have used the positions of
- * sheets or bodies: all of them are added first. Returns ABUT_ERROR_LIMIT if a vertex is beyond
- * ABUT_CLOTH_COORDINATE_MAX, or if there are too many. One thread at a time for each cloth. */
+ * vertices are at one point, or one is beyond ABUT_CLOTH_COORDINATE_MAX. It also returns this after
+ * other functions have used the positions of sheets or bodies: all of them are added first. Returns
+ * ABUT_ERROR_LIMIT if there are too many vertices. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_add_sheet(abut_cloth *cloth, abut_mesh *mesh,
                                           const abut_cloth_material *material, uint32_t *sheet);
 

@@ -118,8 +118,9 @@ static abut_status add_item(const char *function, abut_cloth *c, int which, clot
                           "%s: the cloth is in use; add all sheets and bodies first", function);
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
         if (!cloth_is_near(abuti_motion_apply(&motion, abuti_mesh_position(mesh, v))))
-            return abuti_fail(ABUT_ERROR_LIMIT, "%s: vertex %u of the mesh is beyond %g", function,
-                              v, ABUT_CLOTH_COORDINATE_MAX);
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: vertex %u of the mesh is beyond %g; coordinates must be smaller",
+                              function, v, ABUT_CLOTH_COORDINATE_MAX);
     if (mesh->vertex_count >= ABUT_NONE - c->groups[SHEETS].vertices - c->groups[BODIES].vertices ||
         mesh->triangle_count >= ABUT_NONE / 3 - g->triangles)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: there are too many vertices or triangles",

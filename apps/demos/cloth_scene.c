@@ -2,6 +2,7 @@
 #include "cloth_scene.h"
 
 #include "critter.h"
+#include "vectors.h"
 
 #include <math.h>
 #include <time.h>
@@ -38,29 +39,14 @@
 
 typedef abut_vec3 vec;
 
-static vec vec_of(double x, double y, double z) {
+static vec point(double x, double y, double z) {
     return (vec){x, y, z};
 }
-static vec vec_along(vec a, double s, vec b) {
-    return vec_of(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
-}
-static vec vec_add(vec a, vec b) {
-    return vec_along(a, 1, b);
-}
 static vec vec_scale(vec a, double s) {
-    return vec_of(a.x * s, a.y * s, a.z * s);
-}
-static double vec_dot(vec a, vec b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-static vec vec_cross(vec a, vec b) {
-    return vec_of(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
-}
-static double vec_length(vec a) {
-    return sqrt(vec_dot(a, a));
+    return point(a.x * s, a.y * s, a.z * s);
 }
 static vec vec_round(vec a) { /* to floats, as cloth does */
-    return vec_of((double)(float)a.x, (double)(float)a.y, (double)(float)a.z);
+    return point((double)(float)a.x, (double)(float)a.y, (double)(float)a.z);
 }
 
 struct scene {
@@ -116,12 +102,12 @@ static abut_status make_tube(abut_context *context, uint32_t around, uint32_t al
                 double angle = 2 * PI * (j + 0.5 * (i & 1)) / around, at = (double)i / along;
                 double r = radius(angle, at);
                 p[(size_t)i * around + j] =
-                    vec_round(vec_of((at - 0.5) * length, r * cos(angle), r * sin(angle)));
+                    vec_round(point((at - 0.5) * length, r * cos(angle), r * sin(angle)));
             }
         uint32_t first = around * (along + 1), second = first + 1;
         if (closed) {
-            p[first] = vec_of(-0.5 * length, 0, 0);
-            p[second] = vec_of(0.5 * length, 0, 0);
+            p[first] = point(-0.5 * length, 0, 0);
+            p[second] = point(0.5 * length, 0, 0);
         }
         for (uint32_t i = 0; i < along; i++)
             for (uint32_t j = 0; j < around; j++) {
@@ -217,9 +203,9 @@ static abut_status make_sheet(scene *s, const scene_options *o) {
     abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET),
                board = abut_shape_default(ABUT_SHAPE_BOX);
     abut_mesh *raw = NULL;
-    sheet.extent = vec_of(SHEET_SIDE, SHEET_SIDE, 0);
+    sheet.extent = point(SHEET_SIDE, SHEET_SIDE, 0);
     sheet.segments = sheet.rings = (uint32_t)fmax(floor(sqrt(o->triangles / 2.0) + 0.5), 2);
-    board.extent = vec_of(BOARD_SIDE, BOARD_SIDE, BOARD_THICK);
+    board.extent = point(BOARD_SIDE, BOARD_SIDE, BOARD_THICK);
     board.segments = (uint32_t)fmax(floor(sqrt(o->solid_triangles / 12.0) + 0.5), 1);
     abut_status status = abut_shape_create(s->context, &sheet, &raw);
     /* not aligned with the board, and slightly above it */
@@ -240,7 +226,7 @@ static bool has_character(const scene *s) {
 
 /* A unit vector perpendicular to `up`. */
 static vec across(vec up) {
-    vec side = fabs(up.x) < 0.9 ? vec_of(1, 0, 0) : vec_of(0, 1, 0);
+    vec side = fabs(up.x) < 0.9 ? point(1, 0, 0) : point(0, 1, 0);
     side = vec_along(side, -vec_dot(side, up), up);
     return vec_scale(side, 1 / vec_length(side));
 }
@@ -292,7 +278,7 @@ static abut_status take_character(scene *s, const scene_options *o) {
                                                 "it can only stand in the wind");
     if (!(length >= 0 && length <= 1e30))
         return abut_set_error(ABUT_ERROR_ARGUMENT, "up must be finite");
-    s->up = length > 0 ? vec_scale(up, 1 / length) : vec_of(0, 1, 0);
+    s->up = length > 0 ? vec_scale(up, 1 / length) : point(0, 1, 0);
     s->character = o->character;
     s->clip = o->clip;
     s->windy = o->windy;
@@ -500,8 +486,8 @@ static double ease(double t) {
 static vec critter_at(vec p, double time) {
     double phase = 2 * PI * time / CRITTER_PERIOD, q = CRITTER_SQUASH * sin(phase);
     double start = ease(time / 0.5);
-    return vec_of(p.x * (1 - 0.5 * q * start), p.y * (1 - 0.5 * q * start),
-                  p.z * (1 + q * start) + start * CRITTER_RISE * sin(phase));
+    return point(p.x * (1 - 0.5 * q * start), p.y * (1 - 0.5 * q * start),
+                 p.z * (1 + q * start) + start * CRITTER_RISE * sin(phase));
 }
 
 /* Bent upwards into an arc with a fixed centre, then tilted to both sides. */
@@ -510,14 +496,14 @@ static vec rod_at(vec p, double time) {
     double tilt = 0.5 * ease((time - ROD_SECONDS) / 2) * sin(0.8 * (time - ROD_SECONDS));
     if (curvature > 1e-6) {
         double angle = p.x * curvature, r = 1 / curvature - p.z;
-        p = vec_of(r * sin(angle), p.y, 1 / curvature - r * cos(angle));
+        p = point(r * sin(angle), p.y, 1 / curvature - r * cos(angle));
     }
-    return vec_of(p.x * cos(tilt) - p.z * sin(tilt), p.y, p.x * sin(tilt) + p.z * cos(tilt));
+    return point(p.x * cos(tilt) - p.z * sin(tilt), p.y, p.x * sin(tilt) + p.z * cos(tilt));
 }
 
 static vec board_at(vec p, double time) {
     double turn = 0.35 * ease((time - 1) / 2) * sin(0.9 * (time - 1));
-    return vec_of(p.x * cos(turn) - p.z * sin(turn), p.y, p.x * sin(turn) + p.z * cos(turn));
+    return point(p.x * cos(turn) - p.z * sin(turn), p.y, p.x * sin(turn) + p.z * cos(turn));
 }
 
 /* In gusts, from changing sides. */
@@ -525,8 +511,7 @@ static vec wind_at(const scene *s, double time) {
     double strength =
         3.0 * ease((time - 0.8) / 1.0) * (1 + 0.6 * sin(2.1 * time) * sin(0.7 * time));
     double side = 0.9 * sin(0.45 * time);
-    vec wind =
-        vec_of(strength * cos(side), strength * sin(side), 0.35 * strength * sin(3.3 * time));
+    vec wind = point(strength * cos(side), strength * sin(side), 0.35 * strength * sin(3.3 * time));
     if (!has_character(s))
         return wind;
     vec aside = across(s->up), front = vec_cross(aside, s->up);
@@ -736,7 +721,7 @@ double scene_frame_seconds(const scene *s) {
     return has_character(s) ? CHARACTER_SECONDS : FRAME_SECONDS;
 }
 abut_vec3 scene_up(const scene *s) {
-    return has_character(s) ? s->up : vec_of(0, 0, 1);
+    return has_character(s) ? s->up : point(0, 0, 1);
 }
 abut_vec3 scene_eye(const scene *s) {
     if (has_character(s)) {
@@ -744,7 +729,7 @@ abut_vec3 scene_eye(const scene *s) {
         vec front = vec_scale(vec_cross(side, s->up), s->kind == SCENE_CAPE ? -1 : 1);
         return vec_along(vec_along(front, 0.5, side), 0.15, s->up);
     }
-    return s->kind == SCENE_SHEET ? vec_of(0.5, -1, 0.45) : vec_of(0.25, -1, 0.2);
+    return s->kind == SCENE_SHEET ? point(0.5, -1, 0.45) : point(0.25, -1, 0.2);
 }
 abut_box scene_view(const scene *s) {
     if (has_character(s)) { /* it walks away */

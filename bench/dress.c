@@ -5,7 +5,7 @@
  * machine. */
 #include "bench.h"
 
-#include "scenes.h"
+#include "cloth_scene.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct dress_data {
     /* quick */
     abut_mesh *sheet, *ball;
     abut_radial *radial;
-    cloth *cloth;
+    abut_cloth *cloth;
     abut_vec3 *ball_end;
 } dress_data;
 
@@ -66,7 +66,7 @@ static abut_status make_meshes(bench_state *state, dress_data *data) {
 }
 
 static void drop_small(dress_data *data) {
-    cloth_destroy(data->cloth);
+    abut_cloth_destroy(data->cloth);
     abut_radial_destroy(data->radial);
     data->cloth = NULL;
     data->radial = NULL;
@@ -79,18 +79,22 @@ static abut_status start_small(bench_state *state, dress_data *data, abut_device
     fields.axes = &axis;
     fields.axis_count = 1;
     fields.device = device;
-    const cloth_options options = {.thickness = 0.025,
-                                   .stretch = 150,
-                                   .bend = 5e-5,
-                                   .gravity = {0, 0, -9.81},
-                                   .drag = 0.3,
-                                   .friction = 0.3,
-                                   .no_self = !(state->which->variant & SELF),
-                                   .device = device};
+    abut_cloth_options options = abut_cloth_options_default();
+    abut_cloth_material material = abut_cloth_material_default();
+    uint32_t index;
+    options.gravity.z = -9.81;
+    options.drag = 0.3;
+    options.ignore_self = !(state->which->variant & SELF);
+    options.device = device;
+    material.thickness = 0.025;
+    material.stretch = 150;
+    material.bend = 5e-5;
+    material.friction = 0.3;
     TRY(abut_radial_create_mesh(data->ball, 1, &fields, &data->radial));
-    TRY(cloth_create(state->context, data->sheet, &options, &data->cloth));
-    TRY(cloth_add_solid(data->cloth, data->ball));
-    return cloth_add_radial(data->cloth, data->radial);
+    TRY(abut_cloth_create(state->context, &options, &data->cloth));
+    TRY(abut_cloth_add_sheet(data->cloth, data->sheet, &material, &index));
+    TRY(abut_cloth_add_body(data->cloth, data->ball, NULL, &index));
+    return abut_cloth_add_radial(data->cloth, data->radial);
 }
 
 static abut_status run_small(dress_data *data) {
@@ -100,9 +104,9 @@ static abut_status run_small(dress_data *data) {
             data->ball_end[v] = abut_mesh_local_positions(data->ball)[v];
             data->ball_end[v].z += 0.006 * i;
         }
-        cloth_report report;
         TRY(abut_radial_set_positions(data->radial, &bone, abut_array_host(data->ball_end)));
-        TRY(cloth_step(data->cloth, STEP_SECONDS, data->ball_end, &report));
+        TRY(abut_cloth_set_body_positions(data->cloth, 0, abut_array_host(data->ball_end)));
+        TRY(abut_cloth_step(data->cloth, STEP_SECONDS, NULL));
     }
     return ABUT_OK;
 }
@@ -118,7 +122,7 @@ static abut_status start(bench_state *state, dress_data *data, abut_device *devi
                                    .radial = true,
                                    .self = (state->which->variant & SELF) != 0,
                                    .device = device};
-    cloth_report report;
+    abut_cloth_report report = abut_cloth_report_default();
     TRY(scene_create(state->context, &options, &data->scene));
     for (int i = 0; i < 4; i++) /* allocates memory, and the body starts to move */
         TRY(scene_step(data->scene, &report));
@@ -130,7 +134,7 @@ static abut_status run_frames(const bench_state *state, dress_data *data) {
         return run_small(data);
     const scene_parts before = scene_parts_of(data->scene);
     for (uint32_t i = 0; i < data->frames; i++) {
-        cloth_report report;
+        abut_cloth_report report = abut_cloth_report_default();
         TRY(scene_step(data->scene, &report));
     }
     const scene_parts after = scene_parts_of(data->scene);
@@ -149,12 +153,22 @@ static void drop(dress_data *data) {
     data->scene = NULL;
 }
 
-static abut_status hash(const bench_state *state, const dress_data *data, uint64_t *to) {
-    const cloth *c = state->quick ? data->cloth : scene_cloth(data->scene);
-    const abut_vec3 *at = cloth_positions(c);
-    if (at)
-        *to = bench_hash(0, at, cloth_vertex_count(c) * sizeof *at);
-    return at ? ABUT_OK : ABUT_ERROR_DEVICE;
+/* Of the sheet, then of the body. */
+static abut_status hash(bench_state *state, const dress_data *data, uint64_t *to) {
+    abut_cloth *c = state->quick ? data->cloth : scene_cloth(data->scene);
+    abut_cloth_info info = abut_cloth_info_default();
+    TRY(abut_cloth_get_info(c, &info));
+    const size_t count = (size_t)info.vertex_count + info.body_vertex_count;
+    abut_vec3 *at = abut_context_allocate(state->context, count, sizeof *at);
+    abut_status status = at ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abut_cloth_get_positions(c, 0, abut_array_host(at));
+    if (!status)
+        status = abut_cloth_get_body_positions(c, 0, abut_array_host(at + info.vertex_count));
+    if (!status)
+        *to = bench_hash(0, at, count * sizeof *at);
+    abut_context_free(state->context, at);
+    return status;
 }
 
 /* ---- cases ---- */

@@ -1,18 +1,10 @@
 # The abut command, and the program of tools/check-data.
 
-# What `abut demo` shows of cloth; tests use it too.
-set(ABUT_CLOTH ${PROJECT_SOURCE_DIR}/examples/cloth)
-abut_embed(${ABUT_CLOTH} cloth_modules ${PROJECT_BINARY_DIR}/cloth_kernels.c ${ABUT_CLOTH}/solver.cl
-           ${ABUT_CLOTH}/solver_shared.h ${ABUT_CLOTH}/vector.h)
-add_library(abut_cloth STATIC examples/critter.c examples/cloth/attachments.c
-                              examples/cloth/build.c examples/cloth/collide.c
-                              examples/cloth/contacts.c examples/cloth/device.c
-                              examples/cloth/patches.c examples/cloth/radial.c
-                              examples/cloth/scenes.c examples/cloth/solver.c
-                              examples/cloth/step.c ${PROJECT_BINARY_DIR}/cloth_kernels.c)
-target_include_directories(abut_cloth PUBLIC examples examples/cloth
-                                      PRIVATE ${ABUT_PRIVATE}) # device.c alone
-target_link_libraries(abut_cloth PUBLIC abut_figures_static abut_static abut_flags)
+# What `abut demo` shows of cloth; tests and benchmarks use it too.
+add_library(abut_cloth_scenes STATIC examples/critter.c apps/demos/cloth_scene.c)
+target_compile_options(abut_cloth_scenes PRIVATE ${ABUT_CALLER_OPTIONS})
+target_include_directories(abut_cloth_scenes PUBLIC examples apps/demos PRIVATE apps/cmd)
+target_link_libraries(abut_cloth_scenes PUBLIC abut_figures_static abut_static abut_flags)
 
 # Scenes for engines.
 add_library(abut_fits STATIC examples/fits.c examples/ode/bowl.c)
@@ -24,7 +16,7 @@ target_link_libraries(abut_fits PUBLIC abut_picture_static abut_static abut_flag
 add_library(abut_falls STATIC apps/demos/falls.c bench/reproduce/malmsten/cinder.c)
 target_compile_options(abut_falls PRIVATE ${ABUT_CALLER_OPTIONS})
 target_include_directories(abut_falls PUBLIC apps/demos bench/reproduce/malmsten)
-target_link_libraries(abut_falls PUBLIC abut_cloth abut_static abut_flags)
+target_link_libraries(abut_falls PUBLIC abut_cloth_scenes abut_static abut_flags)
 
 add_library(abut_sundholm STATIC bench/reproduce/sundholm/cells.c) # for `abut demo line`
 target_compile_options(abut_sundholm PRIVATE ${ABUT_CALLER_OPTIONS})
@@ -40,7 +32,7 @@ target_link_libraries(abut_check_data PRIVATE abut_static abut_flags)
 add_library(abut_commands OBJECT ${ABUT_TOOL_SOURCES}) # abut and abut-mpi are made of them
 target_include_directories(abut_commands PUBLIC ${PROJECT_SOURCE_DIR} apps/cmd apps/draw)
 target_link_libraries(abut_commands PUBLIC abut_bench_cases abut_static abut_flags)
-target_link_libraries(abut_commands PUBLIC abut_cloth abut_falls abut_sundholm abut_picture_static
+target_link_libraries(abut_commands PUBLIC abut_cloth_scenes abut_falls abut_sundholm abut_picture_static
                                             abut_figures_static)
 target_compile_options(abut_commands PRIVATE ${ABUT_CALLER_OPTIONS})
 add_executable(abut_tool apps/cmd/abut.c)
@@ -69,7 +61,7 @@ if(ABUT_ODE)
     target_compile_options(abut_scenes PRIVATE ${ABUT_CALLER_OPTIONS})
     target_include_directories(abut_scenes PUBLIC examples/ode)
     target_include_directories(abut_scenes SYSTEM PRIVATE ${ODE_INCLUDE})
-    target_link_libraries(abut_scenes PUBLIC abut_cloth abut_fits abut_static abut_flags ${ODE_LIBRARY})
+    target_link_libraries(abut_scenes PUBLIC abut_cloth_scenes abut_fits abut_static abut_flags ${ODE_LIBRARY})
     target_link_libraries(abut_commands PUBLIC abut_scenes)
   endif()
 endif()

@@ -133,7 +133,7 @@ const tool_command command_demo = {
         "boxes, duplicates, a pin inside a block). Compares the result of 'abut interfere "
         "--touching' with the known one. The exit code is 3 if they differ.\n\n"
         "ball, sleeve, sheet: cloth that collides with a moving solid and with itself, without "
-        "passing through (examples/cloth): a critter in a ball of cloth, a sleeve on a rod that "
+        "passing through: a critter in a ball of cloth, a sleeve on a rod that "
         "bends, a sheet on a board in the wind. Prints the time of a frame, the number of impacts, "
         "the smallest gap, and the number of frames with an intersection, decided exactly. The "
         "exit code is 3 if there is one.\n\n"

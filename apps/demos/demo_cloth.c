@@ -1,7 +1,7 @@
 /* abut demo ball, sleeve, sheet, dress, cape: cloth that does not pass through itself. */
 #include "character.h"
 
-#include "scenes.h"
+#include "cloth_scene.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,9 +31,19 @@ typedef struct showing {
 /* ---- one frame ---- */
 
 static void record_frame(showing *s) {
-    const cloth *c = scene_cloth(s->scene);
-    if (s->writer)
-        ensure(abut_frames_writer_add(s->writer, cloth_positions(c), cloth_aims(c)));
+    const uint32_t count = scene_vertex_count(s->scene);
+    if (!s->writer)
+        return;
+    abut_vec3 *positions = abut_context_allocate(s->tool->context, count, 2 * sizeof *positions);
+    ensure(positions ? ABUT_OK : ABUT_ERROR_MEMORY);
+    ensure(scene_get_positions(s->scene, positions, positions + count));
+    ensure(abut_frames_writer_add(s->writer, positions, positions + count));
+    abut_context_free(s->tool->context, positions);
+}
+
+static void create_mesh(const showing *s, uint32_t which, abut_mesh **mesh) {
+    abut_cloth *c = scene_cloth(s->scene);
+    ensure(which ? abut_cloth_create_body_mesh(c, 0, mesh) : abut_cloth_create_mesh(c, 0, mesh));
 }
 
 static void write_meshes(const showing *s, uint32_t frame) {
@@ -47,7 +57,7 @@ static void write_meshes(const showing *s, uint32_t frame) {
                 abut_set_error(ABUT_ERROR_FILE, "the path of the folder of --meshes is too long"));
             return;
         }
-        ensure(cloth_mesh(scene_cloth(s->scene), which, &mesh));
+        create_mesh(s, which, &mesh);
         ensure(abut_mesh_write(mesh, path, NULL));
         abut_mesh_destroy(mesh);
     }
@@ -70,7 +80,7 @@ static void draw_cloth(const showing *s, abut_picture **picture) {
         style.two_sided = s->character != NULL; /* garments show both sides */
         if (!which && !strcmp(s->name, "ball"))
             style.colour.a = 0.45f; /* the interior should be visible */
-        ensure(cloth_mesh(scene_cloth(s->scene), which, &mesh));
+        create_mesh(s, which, &mesh);
         ensure(abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style));
         abut_mesh_destroy(mesh);
     }
@@ -97,7 +107,7 @@ static void check_intersections(showing *s, uint32_t frame) {
     if (s->radial)
         ensure(scene_depth(s->scene, &depth));
     else
-        ensure(cloth_is_free(scene_cloth(s->scene), &is_free));
+        ensure(abut_cloth_is_free(scene_cloth(s->scene), &is_free));
     is_free = is_free && depth <= SCENE_CELL;
     s->depth = depth > s->depth ? depth : s->depth;
     if (!is_free) {
@@ -107,19 +117,19 @@ static void check_intersections(showing *s, uint32_t frame) {
 }
 
 static void step_cloth(showing *s) {
-    cloth_report r;
+    abut_cloth_report r = abut_cloth_report_default();
     ensure(scene_step(s->scene, &r));
-    s->dynamics += r.dynamics;
-    s->search += r.search;
-    s->sweep += r.sweep;
+    s->dynamics += r.motion_seconds;
+    s->search += r.contact_seconds;
+    s->sweep += r.impact_seconds;
     s->contacts += r.contacts;
     s->impacts += r.impacts;
-    s->rounds += r.rounds;
-    s->halved += r.zone_halved;
-    s->thinnest = r.thinnest < s->thinnest ? r.thinnest : s->thinnest;
+    s->rounds += r.sweeps;
+    s->halved += r.halvings;
+    s->thinnest = r.gap < s->thinnest ? r.gap : s->thinnest;
     s->cut += r.fraction < 1;
-    s->late += r.solid_late;
-    s->latest = r.latest > s->latest ? r.latest : s->latest;
+    s->late += r.lagging;
+    s->latest = r.lag > s->latest ? r.lag : s->latest;
 }
 
 /* ---- all frames ---- */
@@ -139,7 +149,8 @@ static void run_frames(showing *s) {
 
 static void print_cloth_demo(const showing *s, const tool_arguments *arguments) {
     tool_output *out = &s->tool->out;
-    const cloth *c = scene_cloth(s->scene);
+    abut_cloth_material material = abut_cloth_material_default();
+    ensure(abut_cloth_get_material(scene_cloth(s->scene), 0, &material));
     uint32_t triangles = abut_mesh_triangle_count(scene_mesh(s->scene, 0)),
              solid = abut_mesh_triangle_count(scene_mesh(s->scene, 1));
     double all = s->dynamics + s->search + s->sweep, n = s->frames;
@@ -162,7 +173,7 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
         json_number(out, "body_latest", s->latest);
     }
     json_number(out, "thinnest_gap", s->thinnest);
-    json_number(out, "thickness", cloth_thickness(c));
+    json_number(out, "thickness", material.thickness);
     const scene_parts parts = scene_parts_of(s->scene);
     if (s->radial) {
         json_number(out, "skin_seconds", parts.skin / n);
@@ -204,7 +215,7 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
                        (double)s->late / n, s->latest);
         if (!s->radial)
             print_fact(out, "smallest gap", "%.3g, thickness %.3g", s->thinnest,
-                       cloth_thickness(c));
+                       material.thickness);
         if (s->radial)
             print_fact(out, "depth", "at most %.3g, exactly; cell size %g", s->depth, SCENE_CELL);
         else if (s->bad)

@@ -6,6 +6,7 @@
 #include <abut/base.h>
 #include <abut/bvh.h>
 #include <abut/character.h>
+#include <abut/cloth.h>
 #include <abut/collider.h>
 #include <abut/contact.h>
 #include <abut/device.h>

@@ -7,15 +7,15 @@ static abut_device *device;
 
 static abut_mesh *make_cone(uint32_t segments, uint32_t rings) {
     abut_mesh *mesh = NULL;
-    assert_ok(create_shape(serial, ABUT_SHAPE_CONE, segments, rings, 1, at(0, 0, 0), &mesh));
+    assert_ok(create_shape(serial, ABUT_SHAPE_CONE, segments, rings, 1, pose_at(0, 0, 0), &mesh));
     return mesh;
 }
 
-static void assert_same(const cloth *a, const cloth *b) {
+static void assert_same(abut_cloth *a, abut_cloth *b) {
     size_t bytes = a->all_vertices * sizeof(vec);
     assert_int_equal(a->all_vertices, b->all_vertices);
-    assert_memory_equal(cloth_aims(a), cloth_aims(b), bytes);
-    assert_memory_equal(cloth_positions(a), cloth_positions(b), bytes);
+    assert_memory_equal(positions_of(a), positions_of(b), bytes);
+    assert_memory_equal(a->aim, b->aim, bytes);
     assert_memory_equal(a->velocity, b->velocity, a->vertices * sizeof(vec));
 }
 
@@ -31,16 +31,17 @@ TEST(scenes_are_those_of_the_cpu) {
             assert_ok(scene_create(serial, &options, &s[i]));
         }
         for (uint32_t frame = 0; frame < test_rounds(16) + 6; frame++) {
-            cloth_report reports[2];
+            abut_cloth_report reports[2] = {abut_cloth_report_default(),
+                                            abut_cloth_report_default()};
             bool is_free = false;
             for (int i = 0; i < 2; i++)
                 assert_ok(scene_step(s[i], &reports[i]));
             assert_int_equal(reports[0].contacts, reports[1].contacts);
             assert_int_equal(reports[0].impacts, reports[1].impacts);
-            assert_int_equal(reports[0].rounds, reports[1].rounds);
-            assert_true(reports[0].thinnest == reports[1].thinnest);
+            assert_int_equal(reports[0].sweeps, reports[1].sweeps);
+            assert_true(reports[0].gap == reports[1].gap);
             assert_same(scene_cloth(s[0]), scene_cloth(s[1]));
-            assert_ok(cloth_is_free(scene_cloth(s[1]), &is_free));
+            assert_ok(abut_cloth_is_free(scene_cloth(s[1]), &is_free));
             assert_true(is_free);
             impacts += reports[1].impacts;
             touches += reports[1].contacts;
@@ -68,21 +69,21 @@ TEST(forces_and_patches_are_those_of_the_cpu) {
                                  .friction = 0.2,
                                  .pins = pins,
                                  .pin_count = 2};
-        cloth *c[2] = {NULL, NULL};
-        cloth_report report;
-        assert_ok(cloth_create(serial, meshes[m], &options, &c[0]));
+        abut_cloth *c[2] = {NULL, NULL};
+        abut_cloth_report report;
+        c[0] = make_cloth(meshes[m], NULL, &options);
         options.device = device;
-        assert_ok(cloth_create(serial, meshes[m], &options, &c[1]));
+        c[1] = make_cloth(meshes[m], NULL, &options);
         for (int i = 0; i < 2; i++) {
             for (int k = 0; k < 2; k++) {
-                cloth_set_wind(c[k], vec_of(1, 2, i));
-                assert_ok(cloth_step(c[k], 1.0 / 60, NULL, &report));
+                assert_ok(abut_cloth_set_wind(c[k], v3(1, 2, i)));
+                assert_ok(try_step(c[k], 1.0 / 60, NULL, &report));
             }
             assert_same(c[0], c[1]);
         }
         assert_true(c[1]->patches.count > 1 && (m == 0 || report.contacts > 1000));
-        cloth_destroy(c[0]);
-        cloth_destroy(c[1]);
+        abut_cloth_destroy(c[0]);
+        abut_cloth_destroy(c[1]);
         abut_mesh_destroy(meshes[m]);
     }
 }
@@ -91,15 +92,15 @@ TEST(forces_and_patches_are_those_of_the_cpu) {
 TEST(too_many_neighbours_are_refused) {
     abut_mesh *cone = make_cone(1500, 1);
     cloth_options options = {.gravity = {0, 0, -1}};
-    cloth *c = NULL;
-    cloth_report report;
-    assert_ok(cloth_create(serial, cone, &options, &c));
-    assert_ok(cloth_step(c, 0.01, NULL, &report));
-    cloth_destroy(c);
+    abut_cloth *c = NULL;
+    abut_cloth_report report;
+    assert_ok(create_cloth(serial, cone, &options, &c));
+    assert_ok(try_step(c, 0.01, NULL, &report));
+    abut_cloth_destroy(c);
     options.device = device;
-    assert_ok(cloth_create(serial, cone, &options, &c));
-    assert_fails(ABUT_ERROR_LIMIT, "too many neighbours", cloth_step(c, 0.01, NULL, &report));
-    cloth_destroy(c);
+    assert_ok(create_cloth(serial, cone, &options, &c));
+    assert_fails(ABUT_ERROR_LIMIT, "too many neighbours", try_step(c, 0.01, NULL, &report));
+    abut_cloth_destroy(c);
     abut_mesh_destroy(cone);
 }
 
@@ -113,29 +114,28 @@ TEST(last_means_are_those_of_the_cpu) {
     for (uint32_t i = 0; i < 25; i++)
         pins[i] = i;
     cloth_options options = {.gravity = {0, 0, -10}, .substeps = 2, .pins = pins, .pin_count = 25};
-    cloth *c[2] = {NULL, NULL};
+    abut_cloth *c[2] = {NULL, NULL};
     double taken = 0;
     for (int k = 0; k < 2; k++) {
         options.device = k ? device : NULL;
-        assert_ok(cloth_create(serial, sheet, &options, &c[k]));
-        assert_ok(cloth_add_solid(c[k], box));
+        c[k] = make_cloth(sheet, box, &options);
     }
     for (int i = 0; i < 6; i++) {
-        cloth_report reports[2];
+        abut_cloth_report reports[2];
         for (int k = 0; k < 2; k++) {
             vec to[8];
             for (uint32_t v = 0; v < 8; v++)
-                to[v] = vec_add(cloth_positions(c[k])[25 + v], vec_of(0, 0, -0.15));
-            assert_ok(cloth_step(c[k], 0.01, i == 2 ? NULL : to, &reports[k]));
+                to[v] = v3_add(positions_of(c[k])[25 + v], v3(0, 0, -0.15));
+            assert_ok(try_step(c[k], 0.01, i == 2 ? NULL : to, &reports[k]));
         }
         assert_same(c[0], c[1]);
         assert_true(reports[0].fraction == reports[1].fraction);
-        assert_int_equal(reports[0].rounds, reports[1].rounds);
+        assert_int_equal(reports[0].sweeps, reports[1].sweeps);
         taken += reports[1].fraction;
     }
     assert_true(taken < 5); /* it was stopped */
     for (int k = 0; k < 2; k++)
-        cloth_destroy(c[k]);
+        abut_cloth_destroy(c[k]);
     abut_mesh_destroy(sheet);
     abut_mesh_destroy(box);
 }
@@ -146,44 +146,124 @@ TEST(holds_are_those_of_the_cpu) {
     abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6);
     abut_mesh *box = make_shape_at(ABUT_SHAPE_BOX, 2, 0.5, above);
     const uint32_t vertices[4] = {24, 25, 0, 6}, pins[3] = {23, 17, 31};
-    cloth *c[2] = {NULL, NULL};
+    abut_cloth *c[2] = {NULL, NULL};
     for (int k = 0; k < 2; k++) {
         const cloth_options options = {.bend = 1e-4,
                                        .gravity = {0, 0, -9},
                                        .substeps = 3,
-                                       .solid_yields = true,
+                                       .body_may_lag = true,
                                        .pins = pins,
                                        .pin_count = 3,
                                        .device = k ? device : NULL};
-        cloth_hold holds[4];
-        assert_ok(cloth_create(serial, sheet, &options, &c[k]));
-        assert_ok(cloth_add_solid(c[k], box));
-        assert_ok(cloth_bind(c[k], vertices, 4, 50, holds));
+        abut_cloth_attachment holds[4];
+        c[k] = make_cloth(sheet, box, &options);
+        assert_ok(abut_cloth_bind(c[k], 0, 0, vertices, 4, 50, holds));
         holds[0].stiffness = holds[2].stiffness = 0;
-        holds[2].triangle = holds[3].triangle = ABUT_NONE;
-        assert_ok(cloth_add_holds(c[k], holds, 4));
+        holds[2].body = holds[3].body = ABUT_NONE;
+        assert_ok(abut_cloth_attach(c[k], 0, holds, 4));
     }
     uint32_t late = 0, count = abut_mesh_vertex_count(box);
     for (int i = 0; i < 6; i++) {
-        cloth_report reports[2];
+        abut_cloth_report reports[2];
         for (int k = 0; k < 2; k++) {
-            vec to[64],
-                given[4] = {{0, 0, 0}, {0, 0, 0}, {-0.5 - 0.01 * i, -0.5, 0}, {0.5, -0.5, 1}};
+            vec to[64], given[2] = {{-0.5 - 0.01 * i, -0.5, 0}, {0.5, -0.5, 1}};
             assert_true(count <= 64);
             for (uint32_t v = 0; v < count; v++)
-                to[v] =
-                    vec_add(cloth_positions(c[k])[49 + v], vec_of(0.01, 0, v % 2 ? -0.1 : 0.02));
-            assert_ok(cloth_move_holds(c[k], given));
-            assert_ok(cloth_step(c[k], 0.01, i == 2 ? NULL : to, &reports[k]));
+                to[v] = v3_add(positions_of(c[k])[49 + v], v3(0.01, 0, v % 2 ? -0.1 : 0.02));
+            assert_ok(abut_cloth_set_targets(c[k], 0, vertices + 2, abut_array_host(given), 2));
+            assert_ok(try_step(c[k], 0.01, i == 2 ? NULL : to, &reports[k]));
         }
         assert_same(c[0], c[1]);
-        assert_int_equal(reports[0].solid_late, reports[1].solid_late);
-        late += reports[1].solid_late;
+        assert_int_equal(reports[0].lagging, reports[1].lagging);
+        late += reports[1].lagging;
     }
     assert_true(late > 0);
     for (int k = 0; k < 2; k++)
-        cloth_destroy(c[k]);
+        abut_cloth_destroy(c[k]);
     abut_mesh_destroy(sheet);
+    abut_mesh_destroy(box);
+}
+
+/* Two sheets of different cloth, one of them closed and under pressure, on two bodies of different
+ * friction; an attachment that comes and goes; positions from and to buffers. */
+TEST(systems_are_those_of_the_cpu) {
+    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6);
+    abut_mesh *ball = make_shape_at(ABUT_SHAPE_ICOSPHERE, 3, 0.4, pose_at(0, 0, 0.4));
+    abut_mesh *box = make_shape_at(ABUT_SHAPE_BOX, 1, 0.4, pose_at(0, 0, -0.3));
+    abut_cloth *c[2];
+    abut_buffer *buffer = NULL;
+    uint32_t contacts = 0, index;
+    assert_ok(abut_buffer_create(device, 64 * sizeof(vec), &buffer));
+    for (int k = 0; k < 2; k++) {
+        abut_cloth_options options = abut_cloth_options_default();
+        abut_cloth_material m = abut_cloth_material_default();
+        abut_cloth_body_options body = abut_cloth_body_options_default();
+        options.gravity.z = -9;
+        options.substeps = 3;
+        options.device = k ? device : NULL;
+        assert_ok(abut_cloth_create(serial, &options, &c[k]));
+        m.friction = 0.4;
+        m.thickness = 0.06;
+        m.damping = 1;
+        assert_ok(abut_cloth_add_sheet(c[k], sheet, &m, &index));
+        m.pressure = 20;
+        m.friction = 0.1;
+        m.thickness = 0.02;
+        m.bend = 1e-4;
+        assert_ok(abut_cloth_add_sheet(c[k], ball, &m, &index));
+        assert_ok(abut_cloth_add_body(c[k], box, NULL, &index));
+        body.friction = 0.7;
+        body.pose.translation.x = 0.45;
+        assert_ok(abut_cloth_add_body(c[k], box, &body, &index));
+    }
+    for (int i = 0; i < 12; i++) {
+        abut_cloth_report reports[2];
+        const uint32_t corner = 0;
+        for (int k = 0; k < 2; k++) {
+            const abut_pose up = {{0, 0, 0.01 * i, 1}, {0.4, 0, 0.01 * i}};
+            vec to[8];
+            assert_ok(abut_cloth_set_body_pose(c[k], 1, up));
+            for (uint32_t v = 0; v < 8; v++)
+                to[v] = v3_add(abuti_mesh_position(box, v), v3(0, 0.005 * i, 0));
+            if (k) {
+                assert_ok(abut_buffer_write(buffer, 0, to, sizeof to));
+                assert_ok(abut_cloth_set_body_positions(c[k], 0, abut_array_buffer(buffer)));
+            } else {
+                assert_ok(abut_cloth_set_body_positions(c[k], 0, abut_array_host(to)));
+            }
+            if (i == 3)
+                assert_ok(pin(c[k], &corner, 1));
+            if (i == 7)
+                assert_ok(abut_cloth_detach(c[k], 0, &corner, 1));
+            reports[k] = step(c[k], 0.02, NULL);
+        }
+        assert_same(c[0], c[1]);
+        assert_true(is_free(c[1]));
+        assert_int_equal(reports[0].contacts, reports[1].contacts);
+        contacts += reports[1].contacts;
+    }
+    assert_true(contacts > 100);
+    vec here[64], there[64];
+    const uint32_t count = abut_mesh_vertex_count(sheet);
+    assert_true(count <= 64);
+    assert_ok(abut_cloth_get_positions(c[0], 0, abut_array_host(here)));
+    assert_ok(abut_cloth_get_positions(c[1], 0, abut_array_buffer(buffer)));
+    assert_ok(abut_buffer_read(buffer, 0, there, count * sizeof(vec)));
+    assert_memory_equal(here, there, count * sizeof(vec));
+    assert_ok(abut_cloth_get_velocities(c[0], 0, abut_array_host(here)));
+    assert_ok(abut_cloth_get_velocities(c[1], 0, abut_array_buffer(buffer)));
+    assert_ok(abut_buffer_read(buffer, 0, there, count * sizeof(vec)));
+    assert_memory_equal(here, there, count * sizeof(vec));
+    abut_buffer *small = NULL;
+    assert_ok(abut_buffer_create(device, 24, &small));
+    assert_fails(ABUT_ERROR_BUFFER, "positions has 24 bytes",
+                 abut_cloth_get_positions(c[1], 0, abut_array_buffer(small)));
+    abut_buffer_destroy(small);
+    abut_buffer_destroy(buffer);
+    abut_cloth_destroy(c[0]);
+    abut_cloth_destroy(c[1]);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(ball);
     abut_mesh_destroy(box);
 }
 
@@ -191,12 +271,12 @@ TEST(other_devices_are_refused) {
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2);
     abut_device_info *info = &device->info, kept = *info;
     cloth_options options = {.device = device};
-    cloth *c = NULL;
+    abut_cloth *c = NULL;
     info->same_bits = false;
-    assert_fails(ABUT_ERROR_DEVICE, kept.name, cloth_create(serial, mesh, &options, &c));
-    assert_fails(ABUT_ERROR_DEVICE, "rounds floats", cloth_create(serial, mesh, &options, &c));
+    assert_fails(ABUT_ERROR_DEVICE, kept.name, create_cloth(serial, mesh, &options, &c));
+    assert_fails(ABUT_ERROR_DEVICE, "rounds floats", create_cloth(serial, mesh, &options, &c));
     info->has_doubles = false;
-    assert_fails(ABUT_ERROR_DEVICE, "no doubles", cloth_create(serial, mesh, &options, &c));
+    assert_fails(ABUT_ERROR_DEVICE, "no doubles", create_cloth(serial, mesh, &options, &c));
     *info = kept;
     assert_null(c);
     abut_mesh_destroy(mesh);
@@ -204,26 +284,26 @@ TEST(other_devices_are_refused) {
 
 /* Two steps, in which a box runs into a sheet. What fails leaves the cloth where it was; where a
  * device failed it goes on from there as if nothing had happened. */
-static abut_status step_twice(cloth *c) {
+static abut_status step_twice(abut_cloth *c) {
     static vec ends[2][24]; /* of the first run, in which nothing fails */
     static bool known[2];
     vec position[24], velocity[16], to[8];
-    cloth_report report;
+    abut_cloth_report report;
     abut_status status = ABUT_OK;
     for (int i = 0; i < 2 && !status; i++) {
         assert_int_equal(24, c->all_vertices);
         memcpy(position, c->position, sizeof position);
         memcpy(velocity, c->velocity, sizeof velocity);
         for (int k = 0; k < 8; k++)
-            to[k] = vec_add(position[16 + k], vec_of(0.05, 0.1, -0.3));
-        status = cloth_step(c, 1.0 / 60, to, &report);
+            to[k] = v3_add(position[16 + k], v3(0.05, 0.1, -0.3));
+        status = try_step(c, 1.0 / 60, to, &report);
         if (status) {
             assert_memory_equal(position, c->position, sizeof position);
             assert_memory_equal(velocity, c->velocity, sizeof velocity);
             if (status == ABUT_ERROR_MEMORY)
                 break;
             abuti_opencl_fail_at(0);
-            assert_ok(cloth_step(c, 1.0 / 60, to, &report));
+            assert_ok(try_step(c, 1.0 / 60, to, &report));
         }
         assert_true(report.impacts > 0 || i == 0);
         if (!known[i])
@@ -238,17 +318,17 @@ static abut_status run_small(abut_context *context, void *data) {
     const abut_pose above = {{0.4, 0.3, 0, 1}, {0, 0, 1.1}};
     cloth_options options = {
         .bend = 1e-4, .drag = 1, .pressure = 1, .substeps = 2, .device = device};
-    const cloth_hold pulled = {.vertex = 5, .triangle = ABUT_NONE, .stiffness = 1};
+    const abut_cloth_attachment pulled = {.vertex = 5, .body = ABUT_NONE, .stiffness = 1};
     abut_mesh *sheet = NULL, *box = NULL;
-    cloth *c = NULL;
+    abut_cloth *c = NULL;
     (void)data;
-    abut_status status = make_sheet(context, 3, 1, vec_of(0, 0, 0), &sheet);
+    abut_status status = make_sheet(context, 3, 1, v3(0, 0, 0), &sheet);
     NEXT(create_shape(context, ABUT_SHAPE_BOX, 1, 1, 1, above, &box));
-    NEXT(cloth_create(context, sheet, &options, &c));
-    NEXT(cloth_add_solid(c, box));
-    NEXT(cloth_add_holds(c, &pulled, 1));
+    NEXT(create_cloth(context, sheet, &options, &c));
+    NEXT(add_body(c, box));
+    NEXT(abut_cloth_attach(c, 0, &pulled, 1));
     NEXT(step_twice(c));
-    cloth_destroy(c);
+    abut_cloth_destroy(c);
     abut_mesh_destroy(sheet);
     abut_mesh_destroy(box);
     return status;

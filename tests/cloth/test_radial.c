@@ -1,10 +1,10 @@
 /* Cloth against radial fields: motion, and vertices that leave the solid exactly. */
 #include "fixture.h"
 
-static cloth *make_radial_cloth(abut_mesh *mesh, const cloth_options *options,
-                                abut_radial *radial) {
-    cloth *c = make_cloth(mesh, options);
-    assert_ok(cloth_add_radial(c, radial));
+static abut_cloth *make_radial_cloth(abut_mesh *mesh, abut_mesh *body, const cloth_options *options,
+                                     abut_radial *radial) {
+    abut_cloth *c = make_cloth(mesh, body, options);
+    assert_ok(abut_cloth_add_radial(c, radial));
     return c;
 }
 
@@ -15,7 +15,7 @@ static abut_radial *far_ball(void) {
     vec to[200];
     assert_ok(make_ball(serial, 0.2, NULL, &mesh, &radial));
     assert_true(abut_mesh_vertex_count(mesh) <= 200);
-    const abut_character_matrix bone = ball_at(mesh, vec_of(50, 0, 0), to);
+    const abut_character_matrix bone = ball_at(mesh, v3(50, 0, 0), to);
     assert_ok(abut_radial_set_positions(radial, &bone, abut_array_host(to)));
     abut_mesh_destroy(mesh);
     return radial;
@@ -32,41 +32,41 @@ TEST_THREADS(sheets_lie_on_balls) {
         abut_context *context = test_context(&memory, 1 + (uint32_t)k);
         abut_mesh *sheet = NULL, *ball = NULL;
         abut_radial *radial = NULL;
-        cloth *c = NULL;
+        abut_cloth *c = NULL;
         const uint32_t corner[1] = {0};
-        cloth_hold hold;
+        abut_cloth_attachment hold;
         assert_ok(make_ball(context, 0.4, NULL, &ball, &radial));
-        assert_ok(make_sheet(context, 20, 1.2, vec_of(0, 0, 0.45), &sheet));
+        assert_ok(make_sheet(context, 20, 1.2, v3(0, 0, 0.45), &sheet));
         const cloth_options options = {
             .gravity = {0, 0, -9.81}, .bend = 1e-4, .friction = 0.4, .drag = 0.1, .grain = 50};
-        assert_ok(cloth_create(context, sheet, &options, &c));
-        assert_ok(cloth_add_solid(c, ball));
-        assert_ok(cloth_add_radial(c, radial));
-        assert_refused("without fields", cloth_add_radial(c, radial));
-        assert_ok(cloth_bind(c, corner, 1, 20, &hold));
-        assert_ok(cloth_add_holds(c, &hold, 1));
+        assert_ok(create_cloth(context, sheet, &options, &c));
+        assert_ok(add_body(c, ball));
+        assert_ok(abut_cloth_add_radial(c, radial));
+        assert_refused("already", abut_cloth_add_radial(c, radial));
+        assert_ok(abut_cloth_bind(c, 0, 0, corner, 1, 20, &hold));
+        assert_ok(abut_cloth_attach(c, 0, &hold, 1));
         vec to[200];
         uint32_t hits = 0;
         for (int i = 0; i <= 40; i++) {
-            const abut_character_matrix bone = ball_at(ball, vec_of(0.005 * i, 0, 0), to);
-            cloth_report report;
+            const abut_character_matrix bone = ball_at(ball, v3(0.005 * i, 0, 0), to);
+            abut_cloth_report report;
             assert_ok(abut_radial_set_positions(radial, &bone, abut_array_host(to)));
-            assert_ok(cloth_step(c, 1.0 / 60, to, &report));
-            assert_true(report.deepest < BALL_CELL && report.fraction == 1);
+            assert_ok(try_step(c, 1.0 / 60, to, &report));
+            assert_true(report.depth < BALL_CELL && report.fraction == 1);
             hits += report.impacts;
         }
         assert_true(hits > 40 * 10);
         assert_true(c->all_vertices <= 1200);
         for (uint32_t i = 0; i < c->vertices; i++) {
-            const vec off = vec_sub(cloth_positions(c)[i], vec_of(0.2, 0, 0));
-            assert_true(vec_length(off) > 0.4 - BALL_CELL);
+            const vec off = v3_sub(positions_of(c)[i], v3(0.2, 0, 0));
+            assert_true(v3_length(off) > 0.4 - BALL_CELL);
         }
-        memcpy(ends[k], cloth_positions(c), c->all_vertices * sizeof(vec));
+        memcpy(ends[k], positions_of(c), c->all_vertices * sizeof(vec));
 
         bool is_free = false;
-        assert_ok(cloth_is_free(c, &is_free)); /* may be called in any state */
+        assert_ok(abut_cloth_is_free(c, &is_free)); /* may be called in any state */
         const uint32_t bytes = c->all_vertices * (uint32_t)sizeof(vec);
-        cloth_destroy(c);
+        abut_cloth_destroy(c);
         abut_radial_destroy(radial);
         abut_mesh_destroy(sheet);
         abut_mesh_destroy(ball);
@@ -84,41 +84,44 @@ TEST(vertices_leave_the_solid) {
     abut_mesh *sheet = NULL, *ball = NULL;
     abut_radial *unused = NULL;
     assert_ok(make_ball(serial, 0.4, NULL, &ball, &unused));
-    assert_ok(make_sheet(serial, 20, 1.2, vec_of(0, 0, 0.3), &sheet));
+    assert_ok(make_sheet(serial, 20, 1.2, v3(0, 0, 0.3), &sheet));
     const uint32_t pins[] = {220};
     const cloth_options options = {.thickness = 0.01, .pins = pins, .pin_count = 1};
-    cloth *c = make_radial_cloth(sheet, &options, radial);
     uint32_t moved = 0;
     double deepest = 0;
-    assert_refused("with a solid", cloth_leave_solid(c, 0.1, &moved, &deepest));
-    assert_ok(cloth_add_solid(c, ball));
-    assert_refused("above 0", cloth_leave_solid(c, 0, &moved, &deepest));
-    assert_refused("results", cloth_leave_solid(c, 1, NULL, &deepest));
-    assert_refused("radial fields", cloth_leave_solid(NULL, 1, &moved, &deepest));
+    abut_cloth *c = make_radial_cloth(sheet, NULL, &options, radial);
+    assert_refused("and a body", abut_cloth_push_out(c, 0.1, &moved, &deepest));
+    abut_cloth_destroy(c);
+    c = make_cloth(sheet, ball, &options);
+    assert_refused("radial fields", abut_cloth_push_out(c, 0.1, &moved, &deepest));
+    assert_ok(abut_cloth_add_radial(c, radial));
+    assert_refused("above 0", abut_cloth_push_out(c, 0, &moved, &deepest));
+    assert_refused("moved is null", abut_cloth_push_out(c, 1, NULL, &deepest));
+    assert_refused("cloth is null", abut_cloth_push_out(NULL, 1, &moved, &deepest));
     uint32_t inside = 0, stay = 0;
     for (uint32_t i = 0; i < c->vertices; i++) {
-        c->velocity[i] = vec_of(1, 0, -1);
-        inside += vec_length(c->position[i]) < 0.39 && i != 220;
+        c->velocity[i] = v3(1, 0, -1);
+        inside += v3_length(c->position[i]) < 0.39 && i != 220;
     }
     vec *before = malloc(c->vertices * sizeof *before);
     assert_non_null(before);
     memcpy(before, c->position, c->vertices * sizeof *before);
-    assert_ok(cloth_leave_solid(c, 0.2, &moved, &deepest));
+    assert_ok(abut_cloth_push_out(c, 0.2, &moved, &deepest));
     assert_true(inside > 20 && moved >= inside && deepest > 0.07 && deepest < 0.1);
     for (uint32_t i = 0; i < c->vertices; i++) {
-        const vec at = cloth_positions(c)[i], way = vec_sub(at, before[i]);
-        assert_true(i == 220 || vec_length(at) > 0.38); /* the ball has edges */
-        assert_true(vec_length(way) < deepest + 0.011);
-        if (vec_length(way) > 0)
-            assert_true(vec_dot(c->velocity[i], way) > -1e-12);
+        const vec at = positions_of(c)[i], way = v3_sub(at, before[i]);
+        assert_true(i == 220 || v3_length(at) > 0.38); /* the ball has edges */
+        assert_true(v3_length(way) < deepest + 0.011);
+        if (v3_length(way) > 0)
+            assert_true(v3_dot(c->velocity[i], way) > -1e-12);
         else
             stay++;
     }
     assert_int_equal(c->vertices - moved, stay);
-    assert_ok(cloth_leave_solid(c, 0.2, &moved, &deepest));
+    assert_ok(abut_cloth_push_out(c, 0.2, &moved, &deepest));
     assert_int_equal(0, moved);
     free(before);
-    cloth_destroy(c);
+    abut_cloth_destroy(c);
     abut_mesh_destroy(sheet);
     abut_mesh_destroy(ball);
     abut_radial_destroy(radial);
@@ -130,57 +133,66 @@ TEST(vertices_leave_the_solid) {
 TEST(refusals) {
     abut_radial *radial = far_ball();
     abut_mesh *sheet = NULL;
-    assert_ok(make_sheet(serial, 4, 1, vec_of(0, 0, 0), &sheet));
+    assert_ok(make_sheet(serial, 4, 1, v3(0, 0, 0), &sheet));
     const cloth_options options = {.gravity = {0, 0, -1e30}};
-    cloth_report report;
-    cloth *c = make_radial_cloth(sheet, &options, radial);
+    abut_cloth_report report;
+    abut_cloth *c = make_radial_cloth(sheet, NULL, &options, radial);
     vec before[25], velocity[25];
-    memcpy(before, cloth_positions(c), sizeof before);
+    memcpy(before, positions_of(c), sizeof before);
     memcpy(velocity, c->velocity, sizeof velocity);
-    assert_fails(ABUT_ERROR_LIMIT, "flies apart", cloth_step(c, 1, NULL, &report));
-    assert_memory_equal(before, cloth_positions(c), sizeof before);
+    assert_fails(ABUT_ERROR_LIMIT, "flies apart", try_step(c, 1, NULL, &report));
+    assert_memory_equal(before, positions_of(c), sizeof before);
     assert_memory_equal(velocity, c->velocity, sizeof velocity);
-    assert_refused("seconds above 0", cloth_step_from(c, 0, abut_array_host(NULL), &report));
-    assert_refused("seconds above 0", cloth_step_from(NULL, 1, abut_array_host(NULL), &report));
-    assert_refused("a cloth on a device",
-                   cloth_step_from(c, 1, abut_array_buffer((abut_buffer *)(void *)before),
-                                   &report));
-    cloth_destroy(c);
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abuti_cloth_guarantee(c).level);
+    abut_cloth_destroy(c);
+    abut_mesh *ball = NULL;
+    abut_radial *unused = NULL;
+    assert_ok(make_ball(serial, 0.2, NULL, &ball, &unused));
+    c = make_cloth(sheet, ball, &options);
+    assert_refused("on a device",
+                   abut_cloth_set_body_positions(c, 0,
+                                                 abut_array_buffer((abut_buffer *)(void *)before)));
+    assert_refused("on a device",
+                   abut_cloth_get_positions(c, 0,
+                                            abut_array_buffer((abut_buffer *)(void *)before)));
+    abut_radial_destroy(unused);
+    abut_mesh_destroy(ball);
+    abut_cloth_destroy(c);
     abut_mesh_destroy(sheet);
     abut_radial_destroy(radial);
 }
 
 static abut_status run_small(abut_context *context, void *data) {
     const cloth_options options = {.gravity = {0, 0, -1}, .bend = 1e-4, .substeps = 2};
-    const cloth_hold pulled = {.vertex = 5, .triangle = ABUT_NONE, .stiffness = 1};
+    const abut_cloth_attachment pulled = {.vertex = 5, .body = ABUT_NONE, .stiffness = 1};
     abut_mesh *sheet = NULL, *ball = NULL;
     abut_radial *radial = NULL;
-    cloth *c = NULL;
-    cloth_report report;
+    abut_cloth *c = NULL;
+    abut_cloth_report report;
     vec to[200];
     (void)data;
-    abut_status status = make_sheet(context, 3, 1, vec_of(0, 0, 0.3), &sheet);
+    abut_status status = make_sheet(context, 3, 1, v3(0, 0, 0.3), &sheet);
     NEXT(make_ball(context, 0.2, NULL, &ball, &radial));
-    NEXT(cloth_create(context, sheet, &options, &c));
-    NEXT(cloth_add_solid(c, ball));
-    NEXT(cloth_add_radial(c, radial));
-    NEXT(cloth_add_holds(c, &pulled, 1));
+    NEXT(create_cloth(context, sheet, &options, &c));
+    NEXT(add_body(c, ball));
+    NEXT(abut_cloth_add_radial(c, radial));
+    NEXT(abut_cloth_attach(c, 0, &pulled, 1));
     for (int i = 0; i < 2 && !status; i++) {
-        const abut_character_matrix bone = ball_at(ball, vec_of(0, 0, 0.05 * i), to);
+        const abut_character_matrix bone = ball_at(ball, v3(0, 0, 0.05 * i), to);
         status = abut_radial_set_positions(radial, &bone, abut_array_host(to));
         vec before[16], velocity[16];
-        memcpy(before, cloth_positions(c), sizeof before);
+        memcpy(before, positions_of(c), sizeof before);
         memcpy(velocity, c->velocity, sizeof velocity);
         uint32_t moved;
         double deepest;
-        NEXT(cloth_leave_solid(c, 0.1, &moved, &deepest));
-        NEXT(cloth_step(c, 1.0 / 60, to, &report));
+        NEXT(abut_cloth_push_out(c, 0.1, &moved, &deepest));
+        NEXT(try_step(c, 1.0 / 60, to, &report));
         if (status) {
-            assert_memory_equal(before, cloth_positions(c), sizeof before);
+            assert_memory_equal(before, positions_of(c), sizeof before);
             assert_memory_equal(velocity, c->velocity, sizeof velocity);
         }
     }
-    cloth_destroy(c);
+    abut_cloth_destroy(c);
     abut_radial_destroy(radial);
     abut_mesh_destroy(sheet);
     abut_mesh_destroy(ball);

@@ -3,7 +3,7 @@
  * Results are equal for every scheme, and equal to those of all pairs of features. */
 #include "self/deform.h"
 
-#include "scenes.h"
+#include "cloth_scene.h"
 
 enum {
     GOES = 0, /* steps lead to the next frame: free, and each starts where the last one ended */
@@ -41,7 +41,7 @@ static void open_views(pursuit *p, const scene *s) {
     abut_mesh *mesh = scene_mesh(s, 0);
     p->mesh = mesh;
     p->count = abut_mesh_vertex_count(mesh);
-    p->all = cloth_vertex_count(scene_cloth(s));
+    p->all = scene_vertex_count(s);
     p->start = malloc(p->all * sizeof *p->start);
     p->end = malloc(p->all * sizeof *p->end);
     assert_true(p->start && p->end);
@@ -114,20 +114,22 @@ static void check_step(pursuit *p, int way, bool against_all) {
 }
 
 static void follow(pursuit *p, scene *s, uint32_t frames) {
-    cloth *c = scene_cloth(s);
+    abut_vec3 *aims = malloc(p->all * sizeof *aims);
+    assert_non_null(aims);
     for (uint32_t frame = 0; frame < frames; frame++) {
-        cloth_report report;
+        abut_cloth_report report = abut_cloth_report_default();
         bool against_all = frame % BRUTE_EVERY == BRUTE_EVERY / 2;
-        memcpy(p->start, cloth_positions(c), p->all * sizeof *p->start);
+        assert_ok(scene_get_positions(s, p->start, NULL));
         assert_ok(scene_step(s, &report));
-        memcpy(p->end, cloth_positions(c), p->all * sizeof *p->end);
+        assert_ok(scene_get_positions(s, p->end, aims));
         check_step(p, GOES, against_all);
-        memcpy(p->end, cloth_aims(c), p->all * sizeof *p->end);
+        memcpy(p->end, aims, p->all * sizeof *p->end);
         check_step(p, AIMS, against_all);
         for (uint32_t i = 0; i < p->all; i++)
             p->end[i] = v3_along(p->start[i], LEAP, v3_sub(p->end[i], p->start[i]));
         check_step(p, LEAPS, against_all);
     }
+    free(aims);
 }
 
 static void run_scene(scene_kind kind) {

@@ -73,18 +73,14 @@ lint() { # MODULE OPTION...
         count=$((count + 1))
     done
 }
-for kernel in "$source"/src/*/*/*.cl "$source"/src/*/*/*/*.cl "$source"/examples/*/*.cl "$source"/bench/*/*/*.cl; do
+for kernel in "$source"/src/*/*/*.cl "$source"/src/*/*/*/*.cl "$source"/bench/*/*/*.cl; do
     module=$(basename "$kernel" .cl)
     text=kernels
     case $module in
-    world) lint world -DABUTI_REAL_BITS=64 ;;
+    cloth | world) lint "$module" -DABUTI_REAL_BITS=64 ;;
     rivals)
         text=rival_kernels
         lint rivals
-        ;;
-    solver)
-        text=cloth_kernels
-        lint "$module"
         ;;
     *) lint "$module" ;;
     esac

@@ -26,6 +26,7 @@ GETTER(abut_map_get_info, abut_map, abut_map_info)
 GETTER(abut_self_get_info, abut_self, abut_self_info)
 GETTER(abut_character_get_info, abut_character, abut_character_info)
 GETTER(abut_radial_get_info, abut_radial, abut_radial_info)
+GETTER(abut_cloth_get_info, abut_cloth, abut_cloth_info)
 GETTER(abut_picture_get_options, abut_picture, abut_picture_options)
 GETTER(abut_frames_get_info, abut_frames, abut_frames_info)
 GETTER(abut_scene_get_arrays, abut_scene, abut_scene_arrays)
@@ -84,6 +85,14 @@ static abut_status count_sweep(const void *object, void *out) {
 
 static abut_status get_picture_item(const void *object, void *out) {
     return abut_picture_get_item((const abut_picture *)object, 0, (abut_picture_item *)out);
+}
+
+static abut_status get_energy(const void *object, void *out) {
+    return abut_cloth_get_energy((abut_cloth *)(uintptr_t)object, (abut_cloth_energy *)out);
+}
+
+static abut_status get_material(const void *object, void *out) {
+    return abut_cloth_get_material((const abut_cloth *)object, 0, (abut_cloth_material *)out);
 }
 
 enum { ROOM = 2048, UNTOUCHED = 0x5a };
@@ -204,6 +213,17 @@ TEST(of_characters) {
     assert_refused("character is null", abut_character_get_clip(NULL, 0, &clip));
     abut_radial_view view = abut_radial_view_default();
     assert_refused("there are", abut_radial_get_field(radial, ABUT_NONE, &view));
+}
+
+TEST(of_cloth) {
+    AUTO(mesh) mesh = box();
+    AUTO(cloth) cloth = NULL;
+    uint32_t sheet;
+    assert_ok(abut_cloth_create(NULL, NULL, &cloth));
+    assert_ok(abut_cloth_add_sheet(cloth, mesh, NULL, &sheet));
+    check_getter(call_abut_cloth_get_info, cloth, sizeof(abut_cloth_info));
+    check_getter(get_energy, cloth, sizeof(abut_cloth_energy));
+    check_getter(get_material, cloth, sizeof(abut_cloth_material));
 }
 
 TEST(of_worlds_and_pictures) {

@@ -15,7 +15,7 @@ GROUPS = {
     "src/foundation": ("base", "geom", "device"),
     "src/data": ("mesh", "io", "shape", "character"),
     "src/query": ("bvh", "collider", "nearest", "ray sign raster", "pair", "sweep"),
-    "src/method": ("field", "contact self layers map radial"),
+    "src/method": ("field", "contact self layers map radial", "cloth"),
     "src/world": ("scene", "world"),
     "apps/draw": ("picture",),
     "apps/demos": ("mannequin", "garment"),
@@ -33,7 +33,7 @@ HEADERS = {"frames": "io"}
 # "includer": {"included", ...}; a folder of src, or a file of apps, bench and examples.
 EXCEPTIONS = {
     "geom": {"abut/sweep.h"},  # the hit of a pair and the kinds of pairs
-    # The benchmarks time private functions; the cloth of `abut demo` is a separate module.
+    # The benchmarks time private functions.
     "bench/device.c": {"device/tools.h"},
     "bench/device_build.c": {"bvh/device.h"},
     "bench/device_field.c": {"field/build/device.h"},
@@ -42,7 +42,6 @@ EXCEPTIONS = {
     "bench/reproduce/friston/parts.h": {"device/kit.h"},
     "bench/reproduce/friston/rivals_shared.h": {"base/math_shared.h"},
     "bench/sweep_pairs.c": {"geom/sweep.h"},
-    "examples/cloth/device.c": {"device/kit.h"},
 }
 
 source = pathlib.Path(sys.argv[2])

@@ -22,6 +22,7 @@ static abut_map *map;
 static abut_world *world;
 static abut_sweep *sweep;
 static abut_pair_group group;
+static abut_cloth *cloth;
 
 static abut_status call_box(any_list *to) {
     const abut_box all = {{-9, -9, -9}, {9, 9, 9}};
@@ -61,6 +62,9 @@ static abut_status call_group(any_list *to) {
 static abut_status call_sweep(any_list *to) {
     return abut_sweep_find(sweep, ABUT_SWEEP_ALL, NULL, (abut_impact_list *)to, NULL);
 }
+static abut_status call_cloth(any_list *to) {
+    return abut_cloth_find_intersections(cloth, (abut_cloth_intersection_list *)to);
+}
 static abut_status call_pairs(any_list *to) {
     return abut_world_pairs(world, (abut_world_pair_list *)to);
 }
@@ -86,6 +90,7 @@ static const struct {
     {"pairs", sizeof(abut_pair_self_intersection), call_self},
     {"hits", sizeof(abut_pair_group_hit), call_group},
     {"impacts", sizeof(abut_impact), call_sweep},
+    {"intersections", sizeof(abut_cloth_intersection), call_cloth},
     {"pairs", sizeof(abut_world_pair), call_pairs},
     {"events", sizeof(abut_world_event), call_events},
     {"bytes", 1, call_save},
@@ -181,6 +186,9 @@ TEST(of_all_functions) {
     group.objects = objects;
     group.object_count = 2;
     group.configuration_count = 1;
+    uint32_t sheet;
+    assert_ok(abut_cloth_create(NULL, NULL, &cloth));
+    assert_ok(abut_cloth_add_sheet(cloth, mesh, NULL, &sheet));
     assert_ok(abut_world_create(NULL, NULL, &world));
     for (int i = 0; i < 2; i++) {
         abut_world_item item = abut_world_item_default();
@@ -192,6 +200,7 @@ TEST(of_all_functions) {
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
         check_list(k);
     check_k();
+    abut_cloth_destroy(cloth);
     abut_world_destroy(world);
     abut_sweep_destroy(sweep);
     abut_map_destroy(map);

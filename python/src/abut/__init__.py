@@ -30,6 +30,7 @@ from ._core import (
 )
 from .batch import batch
 from .character import Character, Collided, RadialAnswer, RadialField
+from .cloth import Cloth, ClothEnergy, ClothStep
 from .collider import Box, Capsule, Cylinder, Hull, Plane, Sphere
 from .device import Device, devices
 from .field import Field, FieldValue
@@ -67,6 +68,9 @@ __all__ = [
     "CancelledError",
     "Capsule",
     "Character",
+    "Cloth",
+    "ClothEnergy",
+    "ClothStep",
     "Collided",
     "CollisionManager",
     "Contacts",

@@ -11,6 +11,7 @@ import abut
 MODULES = (
     "_core",
     "character",
+    "cloth",
     "device",
     "field",
     "layers",

@@ -1,9 +1,10 @@
-/* The scenes of scenes.h. Solids move by formulas of time, so that all runs are equal. */
-#include "scenes.h"
+/* The scenes of cloth_scene.h. Solids move by formulas of time, so that all runs are equal. */
+#include "cloth_scene.h"
 
 #include "critter.h"
-#include "vector.h"
+#include "vectors.h"
 
+#include <math.h>
 #include <time.h>
 
 #define PI 3.14159265358979323846
@@ -36,10 +37,22 @@
 #define RADIAL_STEPS 4    /* per frame: vertices leave the body at the end of each */
 #define LEAVE_DEPTH 0.15  /* deeper ones stay inside: they entered elsewhere */
 
+typedef abut_vec3 vec;
+
+static vec point(double x, double y, double z) {
+    return (vec){x, y, z};
+}
+static vec vec_scale(vec a, double s) {
+    return point(a.x * s, a.y * s, a.z * s);
+}
+static vec vec_round(vec a) { /* to floats, as cloth does */
+    return point((double)(float)a.x, (double)(float)a.y, (double)(float)a.z);
+}
+
 struct scene {
     abut_context *context;
     scene_kind kind;
-    cloth *cloth;
+    abut_cloth *cloth;
     abut_mesh *meshes[2]; /* cloth, solid */
     vec *solid;           /* its vertices at rest */
     vec *solid_end;
@@ -89,12 +102,12 @@ static abut_status make_tube(abut_context *context, uint32_t around, uint32_t al
                 double angle = 2 * PI * (j + 0.5 * (i & 1)) / around, at = (double)i / along;
                 double r = radius(angle, at);
                 p[(size_t)i * around + j] =
-                    vec_round(vec_of((at - 0.5) * length, r * cos(angle), r * sin(angle)));
+                    vec_round(point((at - 0.5) * length, r * cos(angle), r * sin(angle)));
             }
         uint32_t first = around * (along + 1), second = first + 1;
         if (closed) {
-            p[first] = vec_of(-0.5 * length, 0, 0);
-            p[second] = vec_of(0.5 * length, 0, 0);
+            p[first] = point(-0.5 * length, 0, 0);
+            p[second] = point(0.5 * length, 0, 0);
         }
         for (uint32_t i = 0; i < along; i++)
             for (uint32_t j = 0; j < around; j++) {
@@ -160,7 +173,7 @@ static abut_status make_ball(scene *s, const scene_options *o) {
         double furthest = 0;
         for (uint32_t i = 0; i < abut_mesh_vertex_count(raw); i++) {
             vec p = vec_add(abut_mesh_local_origin(raw), abut_mesh_local_positions(raw)[i]);
-            furthest = fmax(furthest, vec_length(vec_sub(p, middle)));
+            furthest = fmax(furthest, vec_length(vec_along(p, -1, middle)));
         }
         double scale = CRITTER_RADIUS / furthest;
         abut_pose pose = {{0, 0, 0, 0}, vec_scale(middle, -scale)};
@@ -190,9 +203,9 @@ static abut_status make_sheet(scene *s, const scene_options *o) {
     abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET),
                board = abut_shape_default(ABUT_SHAPE_BOX);
     abut_mesh *raw = NULL;
-    sheet.extent = vec_of(SHEET_SIDE, SHEET_SIDE, 0);
+    sheet.extent = point(SHEET_SIDE, SHEET_SIDE, 0);
     sheet.segments = sheet.rings = (uint32_t)fmax(floor(sqrt(o->triangles / 2.0) + 0.5), 2);
-    board.extent = vec_of(BOARD_SIDE, BOARD_SIDE, BOARD_THICK);
+    board.extent = point(BOARD_SIDE, BOARD_SIDE, BOARD_THICK);
     board.segments = (uint32_t)fmax(floor(sqrt(o->solid_triangles / 12.0) + 0.5), 1);
     abut_status status = abut_shape_create(s->context, &sheet, &raw);
     /* not aligned with the board, and slightly above it */
@@ -213,7 +226,7 @@ static bool has_character(const scene *s) {
 
 /* A unit vector perpendicular to `up`. */
 static vec across(vec up) {
-    vec side = fabs(up.x) < 0.9 ? vec_of(1, 0, 0) : vec_of(0, 1, 0);
+    vec side = fabs(up.x) < 0.9 ? point(1, 0, 0) : point(0, 1, 0);
     side = vec_along(side, -vec_dot(side, up), up);
     return vec_scale(side, 1 / vec_length(side));
 }
@@ -265,7 +278,7 @@ static abut_status take_character(scene *s, const scene_options *o) {
                                                 "it can only stand in the wind");
     if (!(length >= 0 && length <= 1e30))
         return abut_set_error(ABUT_ERROR_ARGUMENT, "up must be finite");
-    s->up = length > 0 ? vec_scale(up, 1 / length) : vec_of(0, 1, 0);
+    s->up = length > 0 ? vec_scale(up, 1 / length) : point(0, 1, 0);
     s->character = o->character;
     s->clip = o->clip;
     s->windy = o->windy;
@@ -363,30 +376,83 @@ static abut_status make_fields(scene *s, const scene_options *o) {
     status = abut_radial_set_positions(s->radial, s->bones, body_now(s));
     if (status)
         return status;
-    return cloth_add_radial(s->cloth, s->radial);
+    return abut_cloth_add_radial(s->cloth, s->radial);
 }
 
 /* Attaches the pins of the garment to the body. */
 static abut_status hold_garment(scene *s, double stiffness) {
     uint32_t count;
     const uint32_t *pins = abut_garment_pins(s->garment, &count);
-    cloth_hold *holds = abut_context_allocate(s->context, count, sizeof *holds);
-    abut_status status = holds ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abut_cloth_attachment *list = abut_context_allocate(s->context, count, sizeof *list);
+    abut_status status = list ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status = cloth_bind(s->cloth, pins, count, stiffness, holds);
+        status = abut_cloth_bind(s->cloth, 0, 0, pins, count, stiffness, list);
     if (!status)
-        status = cloth_add_holds(s->cloth, holds, count);
-    abut_context_free(s->context, holds);
+        status = abut_cloth_attach(s->cloth, 0, list, count);
+    abut_context_free(s->context, list);
+    return status;
+}
+
+/* ---- cloth ---- */
+
+static void choose_material(const scene *s, abut_cloth_material *m, abut_cloth_options *o) {
+    m->damping = 0.2;
+    m->stretch = 150;
+    m->bend = 5e-5;
+    m->friction = 0.3;
+    o->gravity.z = -9.81;
+    o->drag = 0.3;
+    switch (s->kind) {
+    case SCENE_BALL:
+        m->stretch = 60;
+        m->bend = 2e-4;
+        m->pressure = 0.6;
+        o->gravity.z = -4; /* two ears carry all of it */
+        break;
+    case SCENE_SLEEVE:
+        m->bend = 1e-4;
+        m->friction = 0.12;
+        break;
+    case SCENE_DRESS:
+    case SCENE_CAPE:
+        o->body_may_lag = true;
+        o->gravity = vec_scale(s->up, -9.81);
+        break;
+    default:
+        m->shear = 60;
+        m->friction = 0.35;
+    }
+}
+
+static abut_status make_cloth(scene *s, const scene_options *o) {
+    abut_cloth_options options = abut_cloth_options_default();
+    abut_cloth_material material = abut_cloth_material_default();
+    choose_material(s, &material, &options);
+    options.device = o->device;
+    /* a pass propagates forces from vertex to vertex, so finer cloth needs more of them */
+    options.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
+    if (has_character(s)) {
+        options.substeps *= 2; /* frames are twice as long */
+        options.ignore_self = o->radial && !o->self;
+        if (o->radial)
+            options.substeps = (options.substeps + RADIAL_STEPS - 1) / RADIAL_STEPS;
+    }
+    uint32_t index;
+    abut_status status = abut_cloth_create(s->context, &options, &s->cloth);
+    if (!status)
+        status = abut_cloth_add_sheet(s->cloth, s->meshes[0], &material, &index);
+    if (!status)
+        status = abut_cloth_add_body(s->cloth, s->meshes[1], NULL, &index);
     return status;
 }
 
 /* Dresses the body, with increasing ease, until there are no intersections. */
-static abut_status dress(scene *s, const scene_options *o, const cloth_options *of_cloth) {
+static abut_status dress(scene *s, const scene_options *o) {
     abut_status status = make_body(s);
     double ease = status ? 0 : EASE * height_of(s);
     bool is_free = false;
     for (int turn = 0; turn < 6 && !status && !is_free; turn++, ease *= 1.5) {
-        cloth_destroy(s->cloth);
+        abut_cloth_destroy(s->cloth);
         abut_mesh_destroy(s->meshes[0]);
         abut_garment_destroy(s->garment);
         s->cloth = NULL;
@@ -394,11 +460,9 @@ static abut_status dress(scene *s, const scene_options *o, const cloth_options *
         s->garment = NULL;
         status = make_garment(s, o, ease);
         if (!status)
-            status = cloth_create(s->context, s->meshes[0], of_cloth, &s->cloth);
+            status = make_cloth(s, o);
         if (!status)
-            status = cloth_add_solid(s->cloth, s->meshes[1]);
-        if (!status)
-            status = cloth_is_free(s->cloth, &is_free);
+            status = abut_cloth_is_free(s->cloth, &is_free);
     }
     if (!status && !is_free)
         status =
@@ -422,8 +486,8 @@ static double ease(double t) {
 static vec critter_at(vec p, double time) {
     double phase = 2 * PI * time / CRITTER_PERIOD, q = CRITTER_SQUASH * sin(phase);
     double start = ease(time / 0.5);
-    return vec_of(p.x * (1 - 0.5 * q * start), p.y * (1 - 0.5 * q * start),
-                  p.z * (1 + q * start) + start * CRITTER_RISE * sin(phase));
+    return point(p.x * (1 - 0.5 * q * start), p.y * (1 - 0.5 * q * start),
+                 p.z * (1 + q * start) + start * CRITTER_RISE * sin(phase));
 }
 
 /* Bent upwards into an arc with a fixed centre, then tilted to both sides. */
@@ -432,14 +496,14 @@ static vec rod_at(vec p, double time) {
     double tilt = 0.5 * ease((time - ROD_SECONDS) / 2) * sin(0.8 * (time - ROD_SECONDS));
     if (curvature > 1e-6) {
         double angle = p.x * curvature, r = 1 / curvature - p.z;
-        p = vec_of(r * sin(angle), p.y, 1 / curvature - r * cos(angle));
+        p = point(r * sin(angle), p.y, 1 / curvature - r * cos(angle));
     }
-    return vec_of(p.x * cos(tilt) - p.z * sin(tilt), p.y, p.x * sin(tilt) + p.z * cos(tilt));
+    return point(p.x * cos(tilt) - p.z * sin(tilt), p.y, p.x * sin(tilt) + p.z * cos(tilt));
 }
 
 static vec board_at(vec p, double time) {
     double turn = 0.35 * ease((time - 1) / 2) * sin(0.9 * (time - 1));
-    return vec_of(p.x * cos(turn) - p.z * sin(turn), p.y, p.x * sin(turn) + p.z * cos(turn));
+    return point(p.x * cos(turn) - p.z * sin(turn), p.y, p.x * sin(turn) + p.z * cos(turn));
 }
 
 /* In gusts, from changing sides. */
@@ -447,8 +511,7 @@ static vec wind_at(const scene *s, double time) {
     double strength =
         3.0 * ease((time - 0.8) / 1.0) * (1 + 0.6 * sin(2.1 * time) * sin(0.7 * time));
     double side = 0.9 * sin(0.45 * time);
-    vec wind =
-        vec_of(strength * cos(side), strength * sin(side), 0.35 * strength * sin(3.3 * time));
+    vec wind = point(strength * cos(side), strength * sin(side), 0.35 * strength * sin(3.3 * time));
     if (!has_character(s))
         return wind;
     vec aside = across(s->up), front = vec_cross(aside, s->up);
@@ -470,54 +533,12 @@ static abut_status place_solid(scene *s, double time) {
 
 /* ---- scenes ---- */
 
-static cloth_options cloth_of(const scene *s) {
-    cloth_options o = {.density = 0.2, .damping = 0.2, .gravity = {0, 0, -9.81}, .drag = 0.3};
-    switch (s->kind) {
-    case SCENE_BALL:
-        o.stretch = 60;
-        o.bend = 2e-4;
-        o.friction = 0.3;
-        o.pressure = 0.6;
-        o.gravity.z = -4; /* two ears carry all of it */
-        break;
-    case SCENE_SLEEVE:
-        o.stretch = 150;
-        o.bend = 1e-4;
-        o.friction = 0.12;
-        break;
-    case SCENE_DRESS:
-    case SCENE_CAPE:
-        o.stretch = 150;
-        o.bend = 5e-5;
-        o.friction = 0.3;
-        o.solid_yields = true;
-        o.gravity = vec_scale(s->up, -9.81);
-        break;
-    default:
-        o.stretch = 150;
-        o.shear = 60;
-        o.bend = 5e-5;
-        o.friction = 0.35;
-    }
-    return o;
-}
-
 static abut_status prepare(scene *s, const scene_options *o) {
     abut_status status = has_character(s) ? take_character(s, o) : ABUT_OK;
     if (status)
         return status;
-    cloth_options of_cloth = cloth_of(s);
-    of_cloth.grain = o->grain;
-    of_cloth.device = o->device;
-    /* a pass propagates forces from vertex to vertex, so finer cloth needs more of them */
-    of_cloth.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
-    if (has_character(s)) {
-        of_cloth.substeps *= 2; /* frames are twice as long */
-        of_cloth.no_self = o->radial && !o->self;
-        if (o->radial)
-            of_cloth.substeps = (of_cloth.substeps + RADIAL_STEPS - 1) / RADIAL_STEPS;
-        return dress(s, o, &of_cloth);
-    }
+    if (has_character(s))
+        return dress(s, o);
     status = s->kind == SCENE_BALL     ? make_ball(s, o)
              : s->kind == SCENE_SLEEVE ? make_sleeve(s, o)
                                        : make_sheet(s, o);
@@ -531,10 +552,7 @@ static abut_status prepare(scene *s, const scene_options *o) {
     for (uint32_t i = 0; i < s->solid_vertices; i++)
         s->solid[i] = vec_add(abut_mesh_local_origin(s->meshes[1]),
                               abut_mesh_local_positions(s->meshes[1])[i]);
-    status = cloth_create(s->context, s->meshes[0], &of_cloth, &s->cloth);
-    if (status)
-        return status;
-    return cloth_add_solid(s->cloth, s->meshes[1]);
+    return make_cloth(s, o);
 }
 
 abut_status scene_create(abut_context *context, const scene_options *options, scene **made) {
@@ -564,7 +582,7 @@ void scene_destroy(scene *s) {
     if (!s)
         return;
     abut_context *context = s->context;
-    cloth_destroy(s->cloth);
+    abut_cloth_destroy(s->cloth);
     abut_radial_destroy(s->radial);
     abut_character_skinner_destroy(s->skinner);
     abut_buffer_destroy(s->skinned);
@@ -578,79 +596,106 @@ void scene_destroy(scene *s) {
 }
 
 /* A frame against radial fields: several steps with a common report. */
-static abut_status radial_step(scene *s, cloth_report *report) {
+static abut_status radial_step(scene *s, abut_cloth_report *report) {
     double seconds = scene_frame_seconds(s) / RADIAL_STEPS;
-    cloth_report all = {.fraction = 1, .thinnest = 1e300};
+    abut_cloth_report all = abut_cloth_report_default();
+    all.fraction = 1;
+    all.gap = 1e300;
     abut_status status = ABUT_OK;
     for (int i = 0; i < RADIAL_STEPS && !status; i++) {
-        cloth_report one;
+        abut_cloth_report one = abut_cloth_report_default();
         double start = now();
         status = skin_at(s, s->time + seconds);
         double skinned = now();
         if (!status)
             status = abut_radial_set_positions(s->radial, s->bones, body_now(s));
-        if (s->windy)
-            cloth_set_wind(s->cloth, wind_at(s, s->time));
+        if (!status)
+            status = abut_cloth_set_body_positions(s->cloth, 0, body_now(s));
+        if (!status && s->windy)
+            status = abut_cloth_set_wind(s->cloth, wind_at(s, s->time));
         double updated = now();
         if (!status)
-            status = cloth_step_from(s->cloth, seconds, body_now(s), &one);
+            status = abut_cloth_step(s->cloth, seconds, &one);
         if (status)
             break;
         s->parts.skin += skinned - start;
         s->parts.fields += updated - skinned;
-        s->parts.self += one.search;
-        s->parts.solve += one.dynamics;
-        s->parts.collide += one.sweep;
+        s->parts.self += one.contact_seconds;
+        s->parts.solve += one.motion_seconds;
+        s->parts.collide += one.impact_seconds;
         s->time += seconds;
         all.contacts += one.contacts;
         all.impacts += one.impacts;
-        all.deepest = fmax(all.deepest, one.deepest);
-        all.thinnest = fmin(all.thinnest, one.thinnest);
-        all.dynamics += one.dynamics;
-        all.search += one.search + updated - start;
-        all.sweep += one.sweep;
+        all.depth = fmax(all.depth, one.depth);
+        all.gap = fmin(all.gap, one.gap);
+        all.guarantee = one.guarantee;
+        all.motion_seconds += one.motion_seconds;
+        all.contact_seconds += one.contact_seconds + updated - start;
+        all.impact_seconds += one.impact_seconds;
     }
     if (!status && s->outside) {
         uint32_t moved = 0;
         double depth = 0, start = now();
-        status = cloth_leave_solid(s->cloth, LEAVE_DEPTH, &moved, &depth);
+        status = abut_cloth_push_out(s->cloth, LEAVE_DEPTH, &moved, &depth);
         all.impacts += moved;
         s->parts.outside += now() - start;
-        all.sweep += now() - start;
+        all.impact_seconds += now() - start;
     }
     if (!status)
         *report = all;
     return status;
 }
 
-abut_status scene_step(scene *s, cloth_report *report) {
+abut_status scene_step(scene *s, abut_cloth_report *report) {
     if (s->radial)
         return radial_step(s, report);
     double seconds = scene_frame_seconds(s);
     abut_status status = place_solid(s, s->time + seconds);
-    if (status)
-        return status;
-    if (s->windy)
-        cloth_set_wind(s->cloth, wind_at(s, s->time));
-    status = cloth_step(s->cloth, seconds, s->solid_end, report);
+    if (!status)
+        status = abut_cloth_set_body_positions(s->cloth, 0, abut_array_host(s->solid_end));
+    if (!status && s->windy)
+        status = abut_cloth_set_wind(s->cloth, wind_at(s, s->time));
+    if (!status)
+        status = abut_cloth_step(s->cloth, seconds, report);
     if (!status)
         s->time += seconds * report->fraction;
     return status;
+}
+
+uint32_t scene_vertex_count(const scene *s) {
+    return abut_mesh_vertex_count(s->meshes[0]) + s->solid_vertices;
+}
+
+abut_status scene_get_positions(const scene *s, abut_vec3 *positions, abut_vec3 *aims) {
+    const uint32_t first = abut_mesh_vertex_count(s->meshes[0]);
+    abut_status status = abut_cloth_get_positions(s->cloth, 0, abut_array_host(positions));
+    if (!status)
+        status = abut_cloth_get_body_positions(s->cloth, 0, abut_array_host(positions + first));
+    if (status || !aims)
+        return status;
+    memcpy(aims + first, s->skinned || s->time == 0 ? positions + first : s->solid_end,
+           s->solid_vertices * sizeof *aims);
+    return abut_cloth_get_aims(s->cloth, 0, abut_array_host(aims));
 }
 
 abut_status scene_depth(const scene *s, double *depth) {
     abut_mesh *body = NULL;
     abut_bvh *bvh = NULL;
     uint32_t count = abut_mesh_vertex_count(s->meshes[0]);
-    abut_array points = abut_array_host(cloth_positions(s->cloth));
+    vec *points = abut_context_allocate(s->context, count, sizeof *points);
     abut_nearest *answers = abut_context_allocate(s->context, count, sizeof *answers);
-    abut_status status = answers ? cloth_mesh(s->cloth, 1, &body) : ABUT_ERROR_MEMORY;
+    abut_status status = points && answers
+                             ? abut_cloth_get_positions(s->cloth, 0, abut_array_host(points))
+                             : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abut_cloth_create_body_mesh(s->cloth, 0, &body);
     if (!status)
         status = abut_bvh_create(body, NULL, &bvh);
     if (!status)
         status = abut_sign_prepare(bvh, NULL);
     if (!status)
-        status = abut_sign_nearest_batch(bvh, points, count, HUGE_VAL, abut_array_host(answers));
+        status = abut_sign_nearest_batch(bvh, abut_array_host(points), count, HUGE_VAL,
+                                         abut_array_host(answers));
     double deepest = 0;
     for (uint32_t i = 0; i < count && !status; i++)
         deepest = fmax(deepest, -answers[i].distance);
@@ -658,6 +703,7 @@ abut_status scene_depth(const scene *s, double *depth) {
         *depth = deepest;
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(body);
+    abut_context_free(s->context, points);
     abut_context_free(s->context, answers);
     return status;
 }
@@ -665,7 +711,7 @@ abut_status scene_depth(const scene *s, double *depth) {
 scene_parts scene_parts_of(const scene *s) {
     return s->parts;
 }
-cloth *scene_cloth(const scene *s) {
+abut_cloth *scene_cloth(const scene *s) {
     return s->cloth;
 }
 abut_mesh *scene_mesh(const scene *s, uint32_t which) {
@@ -675,7 +721,7 @@ double scene_frame_seconds(const scene *s) {
     return has_character(s) ? CHARACTER_SECONDS : FRAME_SECONDS;
 }
 abut_vec3 scene_up(const scene *s) {
-    return has_character(s) ? s->up : vec_of(0, 0, 1);
+    return has_character(s) ? s->up : point(0, 0, 1);
 }
 abut_vec3 scene_eye(const scene *s) {
     if (has_character(s)) {
@@ -683,19 +729,15 @@ abut_vec3 scene_eye(const scene *s) {
         vec front = vec_scale(vec_cross(side, s->up), s->kind == SCENE_CAPE ? -1 : 1);
         return vec_along(vec_along(front, 0.5, side), 0.15, s->up);
     }
-    return s->kind == SCENE_SHEET ? vec_of(0.5, -1, 0.45) : vec_of(0.25, -1, 0.2);
+    return s->kind == SCENE_SHEET ? point(0.5, -1, 0.45) : point(0.25, -1, 0.2);
 }
 abut_box scene_view(const scene *s) {
     if (has_character(s)) { /* it walks away */
-        const vec *body = cloth_positions(s->cloth);
-        body = body ? body + abut_mesh_vertex_count(s->meshes[0]) : s->solid_end;
-        vec lo = body[0], hi = lo;
-        for (uint32_t i = 0; i < s->solid_vertices; i++) {
-            vec p = body[i];
-            lo = vec_of(fmin(lo.x, p.x), fmin(lo.y, p.y), fmin(lo.z, p.z));
-            hi = vec_of(fmax(hi.x, p.x), fmax(hi.y, p.y), fmax(hi.z, p.z));
-        }
-        return (abut_box){lo, hi};
+        abut_mesh *body = NULL;
+        abut_status status = abut_cloth_create_body_mesh(s->cloth, 0, &body);
+        abut_box box = abut_mesh_bounds(status ? s->meshes[1] : body);
+        abut_mesh_destroy(body);
+        return box;
     }
     static const abut_box views[SCENE_SOLID_COUNT] = {{{-0.9, -0.9, -1.4}, {0.9, 0.9, 1.3}},
                                                       {{-2.4, -0.5, -0.8}, {2.4, 0.5, 1.5}},

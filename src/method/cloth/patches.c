@@ -1,8 +1,9 @@
-/* Divides a cloth into patches; see solver_shared.h. Vertices are halved recursively along the
- * longest side of their box at rest, so that patches are compact and have about equal sizes.
+/* Divides sheets into patches; see solver_shared.h. The vertices of a sheet are halved recursively
+ * along the longest side of their box at rest, so that patches are compact and have about equal
+ * sizes.
  * Constraints are coloured over the whole cloth, so that all patches that share a constraint apply
  * it in the same round of colours. */
-#include "parts.h"
+#include "cloth/cloth.h"
 
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ typedef struct place {
     uint32_t vertex;
 } place;
 
-/* Hinges or edges of the cloth; each begins with its vertices. */
+/* Hinges or edges of all sheets; each begins with its vertices. */
 typedef struct kind {
     const unsigned char *from;
     uint32_t count, corners;
@@ -25,14 +26,13 @@ typedef struct kind {
 enum { COLOURS = 64, LAST_COLOUR = COLOURS - 1 };
 
 typedef struct cutter {
-    cloth *c;
+    abut_cloth *c;
     cloth_patches *made;
     place *places;   /* of all vertices, by patch */
     uint32_t *of;    /* the patch of each vertex */
-    uint32_t *local; /* its index in the current patch; VEC_NONE if it is not there */
+    uint32_t *local; /* its index in the current patch; ABUT_NONE if it is not there */
     uint64_t *used;  /* colours that its constraints have */
     kind kinds[2];   /* hinges, edges */
-    size_t list_room, slot_room[2];
 } cutter;
 
 /* ---- patches of vertices ---- */
@@ -44,27 +44,15 @@ static int compare_places(const void *a, const void *b) {
                            : (p->vertex > q->vertex) - (p->vertex < q->vertex);
 }
 
-static double along(vec v, int axis) {
-    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
-}
-
 /* Divides `count` vertices into `parts` patches, the first of which is `first`. */
 static void halve(cutter *t, place *list, uint32_t count, uint32_t parts, uint32_t first) {
-    const vec *rest = abut_mesh_local_positions(t->c->rest);
-    int axis = 0;
-    double widest = -1;
-    for (int k = 0; k < 3; k++) {
-        double lo = (double)INFINITY, hi = -lo;
-        for (uint32_t i = 0; i < count; i++) {
-            double at = along(rest[list[i].vertex], k);
-            lo = fmin(lo, at);
-            hi = fmax(hi, at);
-        }
-        axis = hi - lo > widest ? k : axis;
-        widest = fmax(widest, hi - lo);
-    }
+    const vec3 *rest = t->c->groups[SHEETS].mesh->positions;
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        box = box_grow(box, rest[list[i].vertex]);
+    const int axis = box_longest_axis(box);
     for (uint32_t i = 0; i < count; i++) /* vertices of a patch are ascending */
-        list[i].at = parts > 1 ? along(rest[list[i].vertex], axis) : 0;
+        list[i].at = parts > 1 ? v3_get(rest[list[i].vertex], axis) : 0;
     qsort(list, count, sizeof *list, compare_places);
     if (parts == 1) {
         t->made->patches[first].own = count;
@@ -86,9 +74,8 @@ static const uint32_t *corners_of(const kind *k, uint32_t i) {
 /* Gives each constraint the first colour that none of its vertices has; those of several patches
  * and the inner ones have colours of their own. */
 static abut_status colour(cutter *t, kind *k) {
-    k->colour = cloth_room(t->c, k->count + (size_t)1, 1);
-    k->is_inner = cloth_room(t->c, k->count + (size_t)1, 1);
-    if (!k->colour || !k->is_inner)
+    if (ABUTI_ALLOCATE(t->c->context, ABUTI_ZEROED(k->colour, k->count),
+                       ABUTI_ZEROED(k->is_inner, k->count)))
         return ABUT_ERROR_MEMORY;
     for (unsigned char inner = 0; inner < 2; inner++) {
         memset(t->used, 0, t->c->vertices * sizeof *t->used);
@@ -116,11 +103,10 @@ static abut_status colour(cutter *t, kind *k) {
 /* Lists the constraints that have a vertex in each patch. */
 static abut_status list_constraints(cutter *t, kind *k) {
     const uint32_t patches = t->made->count;
-    uint32_t *begin = abut_context_allocate(t->c->context, (size_t)patches + 2, sizeof *begin);
+    uint32_t *begin = abuti_allocate_zeroed(t->c->context, (size_t)patches + 2, sizeof *begin);
     k->begin = begin;
     if (!begin)
         return ABUT_ERROR_MEMORY;
-    memset(begin, 0, ((size_t)patches + 2) * sizeof *begin);
     for (int turn = 0; turn < 2; turn++) { /* count, then fill */
         for (uint32_t i = 0; i < k->count; i++) {
             const uint32_t *v = corners_of(k, i);
@@ -138,8 +124,7 @@ static abut_status list_constraints(cutter *t, kind *k) {
             break;
         for (uint32_t p = 0; p < patches; p++)
             begin[p + 2] += begin[p + 1];
-        k->items =
-            abut_context_allocate(t->c->context, (size_t)begin[patches + 1] + 1, sizeof *k->items);
+        k->items = abuti_allocate(t->c->context, begin[patches + 1], sizeof *k->items);
         if (!k->items)
             return ABUT_ERROR_MEMORY;
     }
@@ -149,15 +134,12 @@ static abut_status list_constraints(cutter *t, kind *k) {
 /* ---- one patch ---- */
 
 static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
-    cloth_patches *made = t->made;
-    if (t->local[v] != VEC_NONE)
+    if (t->local[v] != ABUT_NONE)
         return ABUT_OK;
-    void *list =
-        cloth_grown(t->c, made->list, &t->list_room, (size_t)made->listed + 1, sizeof *made->list);
-    if (!list)
+    uint32_t *to = ABUTI_PUSH(t->c->context, &t->made->list, uint32_t);
+    if (!to)
         return ABUT_ERROR_MEMORY;
-    made->list = list;
-    made->list[made->listed++] = v;
+    *to = v;
     t->local[v] = p->all++;
     return ABUT_OK;
 }
@@ -179,16 +161,14 @@ static abut_status place_constraints(cutter *t, uint32_t number, uint32_t which,
         slot[i] = rounds * PATCH_LANES;
         rounds += i == LAST_COLOUR ? tally[i] : (tally[i] + PATCH_LANES - 1) / PATCH_LANES;
     }
-    p->first_slot[2 * inner + which] = made->slot_count[which];
+    const size_t begin = made->slots[which].count, count = (size_t)rounds * PATCH_LANES;
+    p->first_slot[2 * inner + which] = (uint32_t)begin;
     p->rounds[2 * inner + which] = rounds;
-    const size_t count = (size_t)rounds * PATCH_LANES;
-    unsigned char *to = cloth_grown(t->c, made->slots[which], &t->slot_room[which],
-                                    made->slot_count[which] + count + 1, k->bytes);
-    if (!to)
+    if (abuti_vector_reserve(t->c->context, &made->slots[which], begin + count, k->bytes))
         return ABUT_ERROR_MEMORY;
-    made->slots[which] = to;
-    to += made->slot_count[which] * k->bytes;
-    memset(to, 0xff, count * k->bytes); /* VEC_NONE */
+    made->slots[which].count += count;
+    unsigned char *to = (unsigned char *)made->slots[which].data + begin * k->bytes;
+    memset(to, 0xff, count * k->bytes); /* ABUT_NONE */
     for (uint32_t i = k->begin[number]; i < k->begin[number + 1]; i++) {
         const uint32_t one = k->items[i], mine = k->colour[one];
         if (k->is_inner[one] != inner)
@@ -199,29 +179,32 @@ static abut_status place_constraints(cutter *t, uint32_t number, uint32_t which,
         for (uint32_t a = 0; a < k->corners; a++)
             v[a] = t->local[v[a]];
     }
-    made->slot_count[which] += (uint32_t)count;
     return ABUT_OK;
 }
 
 /* ---- all patches ---- */
 
 static abut_status cut(cutter *t) {
-    cloth *c = t->c;
+    abut_cloth *c = t->c;
     cloth_patches *made = t->made;
-    const uint32_t n = c->vertices;
-    made->count = (n + PATCH_OWN - 1) / PATCH_OWN;
-    made->patches = abut_context_allocate(c->context, made->count, sizeof *made->patches);
-    t->places = abut_context_allocate(c->context, n, sizeof *t->places);
-    t->of = abut_context_allocate(c->context, n, sizeof *t->of);
-    t->local = abut_context_allocate(c->context, n, sizeof *t->local);
-    t->used = abut_context_allocate(c->context, n, sizeof *t->used);
-    if (!made->patches || !t->places || !t->of || !t->local || !t->used)
+    const uint32_t n = c->vertices, sheets = cloth_count_of(c, SHEETS);
+    for (uint32_t s = 0; s < sheets; s++)
+        made->count +=
+            (cloth_item_of(c, SHEETS, s)->mesh->vertex_count + PATCH_OWN - 1) / PATCH_OWN;
+    if (ABUTI_ALLOCATE(c->context, ABUTI_ZEROED(made->patches, made->count),
+                       ABUTI_ARRAY(t->places, n), ABUTI_ARRAY(t->of, n), ABUTI_ARRAY(t->local, n),
+                       ABUTI_ARRAY(t->used, n)))
         return ABUT_ERROR_MEMORY;
-    memset(made->patches, 0, made->count * sizeof *made->patches);
     memset(t->local, 0xff, n * sizeof *t->local);
     for (uint32_t i = 0; i < n; i++)
         t->places[i] = (place){0, i};
-    halve(t, t->places, n, made->count, 0);
+    for (uint32_t s = 0, first = 0; s < sheets; s++) {
+        const cloth_item *item = cloth_item_of(c, SHEETS, s);
+        const uint32_t count = item->mesh->vertex_count,
+                       parts = (count + PATCH_OWN - 1) / PATCH_OWN;
+        halve(t, t->places + item->vertex, count, parts, first);
+        first += parts;
+    }
     abut_status status = ABUT_OK;
     for (int k = 0; k < 2 && !status; k++) {
         status = colour(t, &t->kinds[k]);
@@ -230,19 +213,19 @@ static abut_status cut(cutter *t) {
     }
     for (uint32_t k = 0, at = 0; k < made->count && !status; at += made->patches[k++].own) {
         cloth_patch *p = &made->patches[k];
-        p->first = made->listed;
+        p->first = (uint32_t)made->list.count;
         for (uint32_t i = 0; i < p->own && !status; i++)
             status = add_vertex(t, p, t->places[at + i].vertex);
         for (uint32_t group = 0; group < 4 && !status; group++)
             status = place_constraints(t, k, group & 1, group >> 1);
         for (uint32_t i = 0; i < p->all; i++)
-            t->local[made->list[p->first + i]] = VEC_NONE;
+            t->local[ABUTI_AT(&made->list, uint32_t, p->first + i)] = ABUT_NONE;
         made->largest = p->all > made->largest ? p->all : made->largest;
     }
     return status;
 }
 
-abut_status cloth_cut(cloth *c) {
+abut_status abuti_cloth_divide(abut_cloth *c) {
     cutter t = {.c = c,
                 .made = &c->patches,
                 .kinds = {{.from = (const unsigned char *)c->hinges,
@@ -255,15 +238,16 @@ abut_status cloth_cut(cloth *c) {
                            .bytes = sizeof *c->edges}}};
     abut_status status = cut(&t);
     for (int k = 0; k < 2; k++)
-        CLOTH_FREE(c, t.kinds[k].colour, t.kinds[k].is_inner, t.kinds[k].begin, t.kinds[k].items);
-    CLOTH_FREE(c, t.places, t.of, t.local, t.used);
+        ABUTI_RELEASE(c->context, t.kinds[k].colour, t.kinds[k].is_inner, t.kinds[k].begin,
+                      t.kinds[k].items);
+    ABUTI_RELEASE(c->context, t.places, t.of, t.local, t.used);
     if (status)
-        cloth_free_patches(c);
+        abuti_cloth_free_patches(c);
     return status;
 }
 
-void cloth_free_patches(cloth *c) {
+void abuti_cloth_free_patches(abut_cloth *c) {
     cloth_patches *p = &c->patches;
-    CLOTH_FREE(c, p->patches, p->list, p->slots[0], p->slots[1]);
+    ABUTI_RELEASE(c->context, p->patches, p->list.data, p->slots[0].data, p->slots[1].data);
     memset(p, 0, sizeof *p);
 }

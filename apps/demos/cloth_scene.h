@@ -1,10 +1,10 @@
 /* Scenes of cloth and a moving solid, after animations one, two, five and six of Cheng 2011
  * ("View-based continuous self-collision detection with graphics hardware acceleration", section
  * 6.1): of any size, reproducible. */
-#ifndef ABUT_CLOTH_SCENES_H
-#define ABUT_CLOTH_SCENES_H
+#ifndef ABUT_CLOTH_SCENE_H
+#define ABUT_CLOTH_SCENE_H
 
-#include "cloth.h"
+#include <abut/abut.h>
 
 typedef enum scene_kind {
     SCENE_BALL = 0, /* a critter moves up and down inside a ball of cloth that falls on it */
@@ -37,15 +37,14 @@ typedef struct scene_options {
     bool radial; /* its body is radial fields with cells of SCENE_CELL: fast, not exact. The garment
                     may pass through itself, unless */
     bool self;   /* its vertices keep a distance from its faces */
-    bool outside;   /* with `radial`: cloth_leave_solid() at the end of a frame, too */
-    uint32_t grain; /* this and the next as in cloth_options */
+    bool outside; /* with `radial`: abut_cloth_push_out() at the end of a frame, too */
     abut_device *device;
 } scene_options;
 
 abut_status scene_create(abut_context *context, const scene_options *options, scene **made);
 void scene_destroy(scene *s);
 /* Advances by one frame. */
-abut_status scene_step(scene *s, cloth_report *report);
+abut_status scene_step(scene *s, abut_cloth_report *report);
 
 /* Seconds of all frames against radial fields so far: bones and skinning, fields,
  * self-collision, substeps, leaving fields, and leaving the body exactly. */
@@ -55,10 +54,15 @@ typedef struct scene_parts {
 } scene_parts;
 scene_parts scene_parts_of(const scene *s);
 
-cloth *scene_cloth(const scene *s);
+/* One sheet, 0, and one body, 0. */
+abut_cloth *scene_cloth(const scene *s);
+/* Vertices of the sheet, and of the body after them. */
+uint32_t scene_vertex_count(const scene *s);
+/* Copies their positions, and where the last step was to move them. `aims` may be null. */
+abut_status scene_get_positions(const scene *s, abut_vec3 *positions, abut_vec3 *aims);
 /* The largest exact depth of a vertex of the cloth inside the body; 0 if none is inside. */
 abut_status scene_depth(const scene *s, double *depth);
-/* Triangles of the cloth and of the solid. */
+/* The initial meshes of the cloth and of the solid. */
 abut_mesh *scene_mesh(const scene *s, uint32_t which);
 double scene_frame_seconds(const scene *s);
 /* For pictures: the upward direction, the viewpoint, and a box that contains most of the motion,

@@ -1,0 +1,299 @@
+"""Cloth: sheets that pass neither through bodies nor through each other or themselves."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _c, device as _device
+from ._arrays import NONE, Array, ArrayLike, Floats, batch, fill, host, pointer, pose as read_pose, record, vector, vectors
+from ._core import ArgumentError, Guard, Handle, Owner, byref, call, context, fits, get, lib, need, number, options, run
+from .character import RadialField
+from .mesh import Mesh, mesh_of
+from .report import Reliability, reliability
+
+
+class ClothStep(NamedTuple):
+    """The report of one step."""
+
+    contacts: int
+    """Vertices that are near a body or a face of a sheet."""
+    impacts: int
+    """Impacts that the first sweep found."""
+    sweeps: int
+    halvings: int
+    lagging: int
+    """Vertices of bodies that are not where they should be, and their largest distance from there."""
+    lag: float
+    depth: float
+    """With radial fields: the largest depth at which a vertex remains inside."""
+    gap: float
+    fraction: float
+    """The applied part of the step: below 1 only if nothing else separates two features."""
+    contact_seconds: float
+    motion_seconds: float
+    impact_seconds: float
+    guarantee: Reliability
+    """guaranteed: there is no intersection, exactly."""
+
+
+class ClothEnergy(NamedTuple):
+    """Energy in joules, without that of pressure."""
+
+    kinetic: float
+    gravity: float
+    elastic: float
+
+
+class Cloth(Owner):
+    """A system of sheets of cloth, and of bodies that the caller moves (docs/cloth.md). A step that begins without
+    intersections ends without intersections. Lengths are in metres, masses in kilograms. Add all sheets and bodies
+    first.
+
+    gravity (m/s^2), wind (m/s), drag (N s/m^3); substeps per step, 0 = 10. With ignore_self, sheets may pass through
+    themselves and each other. With body_may_lag, vertices of bodies that would crush cloth stay behind.
+
+    >>> import abut
+    >>> cloth = abut.Cloth(gravity=[0, 0, -9.81])
+    >>> sheet = cloth.add_sheet(abut.shape("sheet", segments=12, rings=12), bend=1e-4, friction=0.4)
+    >>> ball = cloth.add_body(abut.shape("icosphere", radius=0.3), [0, 0, -0.35])
+    >>> for _ in range(30):
+    ...     report = cloth.step(1 / 60)
+    >>> report.fraction, report.guarantee.level, cloth.is_free()
+    (1.0, 'guaranteed', True)
+    >>> bool(cloth.positions(sheet)[:, 2].min() < -0.3)
+    True
+    """
+
+    _instead = "make it again from its sheets and bodies"
+
+    def __init__(
+        self,
+        *,
+        gravity: ArrayLike = (0, 0, 0),
+        wind: ArrayLike = (0, 0, 0),
+        drag: float = 0,
+        substeps: int = 0,
+        ignore_self: bool = False,
+        body_may_lag: bool = False,
+        device: _device.Selector = None,
+    ) -> None:
+        given = options(
+            _c.abut_cloth_options,
+            gravity=vector(gravity, "gravity"),
+            wind=vector(wind, "wind"),
+            drag=drag,
+            substeps=number(substeps, "substeps"),
+            ignore_self=ignore_self,
+            body_may_lag=body_may_lag,
+            device=_device.pointer(_device.find(device)),
+        )
+        self._handle = Handle(lib.abut_cloth_destroy, guard=Guard())
+        run(lib.abut_cloth_create, context(), byref(given), self._handle.out)
+        self._radial: Optional[RadialField] = None
+        self._sheets: list[int] = []
+        self._bodies: list[int] = []
+
+    def add_sheet(
+        self,
+        mesh: Mesh,
+        *,
+        stretch: float = 0,
+        shear: float = 0,
+        bend: float = 0,
+        density: float = 0,
+        damping: float = 0,
+        pressure: float = 0,
+        thickness: float = 0,
+        friction: float = 0,
+    ) -> int:
+        """Adds a sheet with the shape of a mesh, which is its rest shape. Returns its number.
+
+        stretch and shear (N/m; 0 = 200), bend (N m), density (kg/m^2; 0 = 0.2), damping (1/s), pressure (N/m^2) of a
+        closed sheet, thickness (m; 0 = a fifth of the mean edge), friction (a coefficient).
+        """
+        mesh, made = mesh_of(mesh, "mesh"), ctypes.c_uint32()
+        given = options(
+            _c.abut_cloth_material,
+            stretch=stretch,
+            shear=shear,
+            bend=bend,
+            density=density,
+            damping=damping,
+            pressure=pressure,
+            thickness=thickness,
+            friction=friction,
+        )
+        run(lib.abut_cloth_add_sheet, self._handle, mesh._handle, byref(given), byref(made))
+        self._sheets.append(mesh.vertex_count)
+        return int(made.value)
+
+    def add_body(self, mesh: Mesh, pose: Optional[ArrayLike] = None, *, friction: float = 0) -> int:
+        """Adds an obstacle at a pose, rigid or deforming. Returns its number. friction: 0 = that of the sheet."""
+        mesh, made = mesh_of(mesh, "mesh"), ctypes.c_uint32()
+        given = options(_c.abut_cloth_body_options, pose=read_pose(pose, "pose"), friction=friction)
+        run(lib.abut_cloth_add_body, self._handle, mesh._handle, byref(given), byref(made))
+        self._bodies.append(mesh.vertex_count)
+        return int(made.value)
+
+    def add_radial(self, radial: RadialField) -> None:
+        """Uses the radial fields of a character as the obstacle: fast and approximate. Call radial.set_pose() before
+        each step."""
+        need(radial, RadialField, "radial")
+        run(lib.abut_cloth_add_radial, self._handle, radial._handle)
+        self._radial = radial
+
+    # ---- attachments ----
+
+    def attach(
+        self, sheet: int, vertices: ArrayLike, body: Optional[int] = None, *, stiffness: float = 0
+    ) -> None:
+        """Attaches vertices where they are: to a body close to them, or to points that set_targets() moves. stiffness (N/m) is that
+        of springs; 0 = pinned."""
+        chosen = _vertices(vertices)
+        room = np.empty(len(chosen), record(_c.abut_cloth_attachment))
+        to = NONE if body is None else number(body, "body")
+        with self._handle.alone():
+            run(
+                lib.abut_cloth_bind,
+                self._handle,
+                number(sheet, "sheet"),
+                to,
+                pointer(chosen),
+                len(chosen),
+                stiffness,
+                pointer(room),
+            )
+            run(lib.abut_cloth_attach, self._handle, number(sheet, "sheet"), pointer(room), len(room))
+
+    def detach(self, sheet: int, vertices: ArrayLike) -> None:
+        """Removes the attachments of vertices."""
+        chosen = _vertices(vertices)
+        run(lib.abut_cloth_detach, self._handle, number(sheet, "sheet"), pointer(chosen), len(chosen))
+
+    def set_targets(self, sheet: int, vertices: ArrayLike, targets: ArrayLike) -> None:
+        """Sets the points of attached vertices at the end of the next step: (k, 3)."""
+        chosen, points = _vertices(vertices), vectors(targets, "targets")[0]
+        if len(points) != len(chosen):
+            raise ArgumentError(f"targets: {len(chosen)} vertices need as many points, and {len(points)} were given")
+        run(
+            lib.abut_cloth_set_targets,
+            self._handle,
+            number(sheet, "sheet"),
+            pointer(chosen),
+            batch(points),
+            len(chosen),
+        )
+
+    # ---- steps ----
+
+    def set_body_positions(self, body: int, positions: ArrayLike) -> None:
+        """Sets where the vertices of a body are at the end of the next step: (n, 3)."""
+        array = vectors(positions, "positions")[0]
+        count = self._bodies[body] if 0 <= number(body, "body") < len(self._bodies) else len(array)
+        if len(array) != count:
+            raise ArgumentError(f"positions: the body has {count} vertices, and {len(array)} were given")
+        run(lib.abut_cloth_set_body_positions, self._handle, body, batch(array))
+
+    def set_body_pose(self, body: int, pose: ArrayLike) -> None:
+        """The same for a rigid body: its mesh at a pose."""
+        run(lib.abut_cloth_set_body_pose, self._handle, number(body, "body"), read_pose(pose, "pose"))
+
+    def set_wind(self, wind: ArrayLike) -> None:
+        """Sets the velocity of the air."""
+        call(lib.abut_cloth_set_wind, self._handle, vector(wind, "wind"))
+
+    def step(self, seconds: float = 1 / 60) -> ClothStep:
+        """Advances by a time, while bodies and attached vertices move to where they should be."""
+        found = options(_c.abut_cloth_report)
+        uses: Sequence[Handle] = [self._radial._handle] if self._radial else []
+        run(lib.abut_cloth_step, self._handle, seconds, byref(found), uses=uses)
+        values = [getattr(found, name) for name in ClothStep._fields[:-1]]
+        return ClothStep(*values, reliability(found.guarantee))
+
+    def push_out(self, depth: float) -> tuple[int, float]:
+        """With radial fields: moves vertices that are at most `depth` inside a body out of it, exactly. Returns their
+        number and the largest depth."""
+        moved, deepest = ctypes.c_uint32(), ctypes.c_double()
+        run(lib.abut_cloth_push_out, self._handle, depth, byref(moved), byref(deepest))
+        return int(moved.value), float(deepest.value)
+
+    # ---- state ----
+
+    def _state(self, function: Any, counts: list[int], index: int, what: str) -> Floats:
+        count = counts[index] if 0 <= number(index, what) < len(counts) else 1
+        room = np.empty((count, 3))
+        run(function, self._handle, index, host(room))
+        return room
+
+    def positions(self, sheet: int) -> Floats:
+        """(n, 3): the current positions of the vertices of a sheet."""
+        return self._state(lib.abut_cloth_get_positions, self._sheets, sheet, "sheet")
+
+    def velocities(self, sheet: int) -> Floats:
+        """(n, 3): the velocities of the vertices of a sheet."""
+        return self._state(lib.abut_cloth_get_velocities, self._sheets, sheet, "sheet")
+
+    def aims(self, sheet: int) -> Floats:
+        """(n, 3): the positions that the last step planned before it searched for impacts."""
+        return self._state(lib.abut_cloth_get_aims, self._sheets, sheet, "sheet")
+
+    def body_positions(self, body: int) -> Floats:
+        """(n, 3): the current positions of the vertices of a body."""
+        return self._state(lib.abut_cloth_get_body_positions, self._bodies, body, "body")
+
+    def mesh(self, sheet: int) -> Mesh:
+        """Returns a sheet at its current positions."""
+        return Mesh._made(lib.abut_cloth_create_mesh, self._handle, number(sheet, "sheet"))
+
+    def body_mesh(self, body: int) -> Mesh:
+        """Returns a body at its current positions."""
+        return Mesh._made(lib.abut_cloth_create_body_mesh, self._handle, number(body, "body"))
+
+    def is_free(self) -> bool:
+        """Tests exactly whether nothing intersects."""
+        free = ctypes.c_bool()
+        run(lib.abut_cloth_is_free, self._handle, byref(free))
+        return bool(free.value)
+
+    def intersections(self) -> Array:
+        """Returns all intersecting triangles as records: sheet, triangle, other_sheet, other_body, other_triangle.
+        One of other_sheet and other_body is abut.NONE."""
+        room = np.empty(64, record(_c.abut_cloth_intersection))
+        return fill(
+            _c.abut_cloth_intersection_list,
+            room,
+            lambda found: fits(lib.abut_cloth_find_intersections, self._handle, found),
+        )
+
+    def energy(self) -> ClothEnergy:
+        """Returns the energy of all sheets."""
+        with self._handle.alone():
+            found = get(lib.abut_cloth_get_energy, _c.abut_cloth_energy, self._handle)
+        return ClothEnergy(found.kinetic, found.gravity, found.elastic)
+
+    def material(self, sheet: int) -> dict[str, float]:
+        """Returns the material of a sheet, with defaults applied."""
+        with self._handle.alone():
+            found = get(lib.abut_cloth_get_material, _c.abut_cloth_material, self._handle, number(sheet, "sheet"))
+        return {name: getattr(found, name) for name, _ in found._fields_ if name != "size"}
+
+    def __repr__(self) -> str:
+        with self._handle.alone():
+            info = get(lib.abut_cloth_get_info, _c.abut_cloth_info, self._handle)
+        return (
+            f"<abut.Cloth of {info.sheet_count} sheets with {info.vertex_count} vertices, {info.body_count} bodies, "
+            f"{info.attachment_count} attachments>"
+        )
+
+
+def _vertices(value: Union[ArrayLike, int]) -> Any:
+    """Returns indices of vertices as packed uint32."""
+    array = np.atleast_1d(np.asarray(value))
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ArgumentError("vertices must be whole numbers of shape (k,)")
+    if array.size and (array.min() < 0 or array.max() >= NONE):
+        raise ArgumentError(f"vertices: index {array.min() if array.min() < 0 else array.max()} is out of range")
+    return np.ascontiguousarray(array, dtype=np.uint32)

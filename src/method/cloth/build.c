@@ -1,0 +1,258 @@
+/* Builds the arrays of a cloth from its sheets and bodies: positions, masses, edges and hinges. */
+#include "cloth/cloth.h"
+
+/* ---- meshes ---- */
+
+double abuti_cloth_mean_edge(const abut_mesh *mesh) {
+    double sum = 0;
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        const uint32_t a = mesh->indices[i], b = mesh->indices[i % 3 == 2 ? i - 2 : i + 1];
+        sum += cloth_length(v3_sub(mesh->positions[b], mesh->positions[a]));
+    }
+    return sum / (3.0 * mesh->triangle_count);
+}
+
+/* Sets the initial positions of all items of a group, as floats, and creates their common mesh. */
+static abut_status join(abut_cloth *c, int which, vec3 *to) {
+    cloth_group *g = &c->groups[which];
+    uint32_t *indices = abuti_allocate(c->context, 3 * (size_t)g->triangles, sizeof *indices);
+    if (!indices)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < g->items.count; i++) {
+        const cloth_item *item = cloth_item_of(c, which, i);
+        const abuti_motion motion = abuti_motion_of(&item->options.pose); /* identity for sheets */
+        for (uint32_t v = 0; v < item->mesh->vertex_count; v++)
+            to[item->vertex + v] =
+                cloth_round(abuti_motion_apply(&motion, abuti_mesh_position(item->mesh, v)));
+        for (size_t k = 0; k < 3 * (size_t)item->mesh->triangle_count; k++)
+            indices[3 * (size_t)item->triangle + k] = item->vertex + item->mesh->indices[k];
+    }
+    const abut_mesh_input input = abut_mesh_input_doubles(to, g->vertices, indices, g->triangles);
+    abut_status status = abut_mesh_create(c->context, &input, &g->mesh);
+    abuti_release(c->context, indices);
+    if (!status)
+        status = abut_topology_create(g->mesh, &g->topology);
+    if (status)
+        return status;
+    g->indices = g->mesh->indices;
+    g->view = abut_topology_arrays_default();
+    return abut_topology_get_arrays(g->topology, &g->view);
+}
+
+/* ---- parts ---- */
+
+static void set_part(abut_cloth *c, cloth_part *part, const cloth_item *item, bool is_sheet) {
+    const abut_cloth_material *m = &item->material;
+    part->thickness = is_sheet ? m->thickness : -1;
+    part->friction = is_sheet                     ? m->friction
+                     : item->options.friction > 0 ? item->options.friction
+                                                  : -1;
+    part->damping = m->damping;
+    part->pressure = m->pressure;
+    part->rest_range = 1.01 * item->mean_edge;
+    if (is_sheet) {
+        c->mean_edge = fmax(c->mean_edge, item->mean_edge);
+        c->thickness = fmax(c->thickness, m->thickness);
+    }
+    if (is_sheet && m->pressure > 0) {
+        part->first_block = c->block_count;
+        part->block_count = (item->mesh->triangle_count + VOLUME_BLOCK - 1) / VOLUME_BLOCK;
+        c->block_count += part->block_count;
+    }
+}
+
+static abut_status set_parts(abut_cloth *c) {
+    const uint32_t sheets = cloth_count_of(c, SHEETS);
+    c->part_count = sheets + cloth_count_of(c, BODIES);
+    abut_status status = ABUTI_ALLOCATE(c->context, ABUTI_ZEROED(c->parts, c->part_count),
+                                        ABUTI_ARRAY(c->part_of, c->all_vertices));
+    for (uint32_t p = 0; p < c->part_count && !status; p++) {
+        const int which = p < sheets ? SHEETS : BODIES;
+        const uint32_t index = which ? p - sheets : p, first = cloth_first_of(c, which, index);
+        const cloth_item *item = cloth_item_of(c, which, index);
+        set_part(c, &c->parts[p], item, !which);
+        for (uint32_t v = 0; v < item->mesh->vertex_count; v++)
+            c->part_of[first + v] = p;
+    }
+    if (!status)
+        status = ABUTI_ALLOCATE(c->context, ABUTI_ZEROED(c->blocks, c->block_count));
+    for (uint32_t p = 0; p < sheets && !status; p++) {
+        const cloth_item *item = cloth_item_of(c, SHEETS, p);
+        for (uint32_t k = 0; k < c->parts[p].block_count; k++) {
+            const uint32_t rest = item->mesh->triangle_count - k * VOLUME_BLOCK;
+            c->blocks[c->parts[p].first_block + k] =
+                (cloth_block){item->triangle + k * VOLUME_BLOCK,
+                              rest < VOLUME_BLOCK ? rest : VOLUME_BLOCK, item->vertex, 0};
+        }
+    }
+    return status;
+}
+
+static const abut_cloth_material *material_of(const abut_cloth *c, uint32_t vertex) {
+    return &cloth_item_of(c, SHEETS, c->part_of[vertex])->material;
+}
+
+/* ---- masses ---- */
+
+static double area_of(const abut_cloth *c, uint32_t triangle) {
+    const uint32_t *v = c->groups[SHEETS].indices + 3 * (size_t)triangle;
+    vec3 a = c->position[v[0]];
+    return 0.5 * cloth_length(v3_cross(v3_sub(c->position[v[1]], a), v3_sub(c->position[v[2]], a)));
+}
+
+static void set_masses(abut_cloth *c) {
+    for (uint32_t t = 0; t < c->triangles; t++)
+        for (int k = 0; k < 3; k++) {
+            const uint32_t v = c->groups[SHEETS].indices[3 * (size_t)t + (size_t)k];
+            c->mass[v] += material_of(c, v)->density * area_of(c, t) / 3;
+        }
+    for (uint32_t i = 0; i < c->vertices; i++)
+        c->inverse_mass[i] = c->mass[i] > 0 ? 1 / c->mass[i] : 0;
+}
+
+/* ---- edges ---- */
+
+static double edge_length(const abut_cloth *c, uint32_t edge) {
+    const uint32_t *v = c->groups[SHEETS].view.edges + 2 * (size_t)edge;
+    return cloth_length(v3_sub(c->position[v[1]], c->position[v[0]]));
+}
+
+/* Returns whether an edge is longer than all other edges of its triangles, as the diagonal of a
+ * quadrilateral is. */
+static bool is_diagonal(const abut_cloth *c, uint32_t edge) {
+    const abut_topology_arrays *view = &c->groups[SHEETS].view;
+    const double length = edge_length(c, edge);
+    const uint32_t *faces, count = abuti_edge_faces(view, edge, &faces);
+    for (uint32_t i = 0; i < 3 * count; i++) {
+        const uint32_t other = view->triangle_edges[3 * (size_t)faces[i / 3] + i % 3];
+        if (other != edge && other != ABUT_NONE && edge_length(c, other) * 1.1 > length)
+            return false;
+    }
+    return count > 0;
+}
+
+static void list_edges(abut_cloth *c) {
+    const abut_topology_arrays *view = &c->groups[SHEETS].view;
+    for (uint32_t e = 0; e < view->edge_count; e++) {
+        const uint32_t *v = view->edges + 2 * (size_t)e;
+        const double rest = edge_length(c, e);
+        const abut_cloth_material *m = material_of(c, v[0]);
+        if (rest > 0)
+            c->edges[c->edge_count++] =
+                (cloth_edge){{v[0], v[1]}, rest, 1 / (is_diagonal(c, e) ? m->shear : m->stretch)};
+    }
+}
+
+/* ---- hinges ---- */
+
+static double cotangent(vec3 at, vec3 p, vec3 q) {
+    vec3 a = v3_sub(p, at), b = v3_sub(q, at);
+    double area = cloth_length(v3_cross(a, b));
+    return area > 0 ? v3_dot(a, b) / area : 0;
+}
+
+double abuti_cloth_bend(const cloth_hinge *h, const vec3 *x) {
+    vec3 sum = {0, 0, 0};
+    for (int k = 0; k < 4; k++)
+        sum = v3_along(sum, h->k[k], x[h->vertex[k]]);
+    return cloth_length(sum);
+}
+
+/* Equations (4) and (5) of Bergou et al. */
+static void list_hinges(abut_cloth *c) {
+    const abut_topology_arrays *view = &c->groups[SHEETS].view;
+    for (uint32_t e = 0; e < view->edge_count; e++) {
+        const uint32_t *faces, count = abuti_edge_faces(view, e, &faces);
+        const uint32_t *edge = view->edges + 2 * (size_t)e;
+        const double stiffness = material_of(c, edge[0])->bend;
+        if (count != 2 || !(stiffness > 0))
+            continue;
+        cloth_hinge h = {.vertex = {edge[0], edge[1]}};
+        for (int k = 0; k < 2; k++) {
+            const uint32_t *v = c->groups[SHEETS].indices + 3 * (size_t)faces[k];
+            h.vertex[2 + k] = v[(abuti_side_of(view, faces[k], e) + 2) % 3];
+        }
+        double area = area_of(c, faces[0]) + area_of(c, faces[1]);
+        if (!(area > 0) || h.vertex[2] == h.vertex[3])
+            continue;
+        const vec3 *x = c->position;
+        vec3 x0 = x[h.vertex[0]], x1 = x[h.vertex[1]], x2 = x[h.vertex[2]], x3 = x[h.vertex[3]];
+        double c01 = cotangent(x0, x1, x2), c02 = cotangent(x0, x1, x3),
+               c03 = cotangent(x1, x0, x2), c04 = cotangent(x1, x0, x3);
+        h.k[0] = c03 + c04;
+        h.k[1] = c01 + c02;
+        h.k[2] = -c01 - c03;
+        h.k[3] = -c02 - c04;
+        h.rest = abuti_cloth_bend(&h, x);
+        h.compliance = area / (3 * stiffness);
+        c->hinges[c->hinge_count++] = h;
+    }
+}
+
+/* ---- all ---- */
+
+static abut_status build(abut_cloth *c) {
+    const size_t n = c->vertices, all = c->all_vertices;
+    abut_status status =
+        ABUTI_ALLOCATE(c->context, ABUTI_ZEROED(c->position, all), ABUTI_ZEROED(c->aim, all),
+                       ABUTI_ZEROED(c->end, all), ABUTI_ZEROED(c->velocity, n),
+                       ABUTI_ZEROED(c->next_velocity, n), ABUTI_ZEROED(c->mass, n),
+                       ABUTI_ZEROED(c->inverse_mass, all), ABUTI_ARRAY(c->held_of, n),
+                       ABUTI_ZEROED(c->target, all - n));
+    if (!status)
+        status = join(c, SHEETS, c->position);
+    if (!status && all > n)
+        status = join(c, BODIES, c->position + n);
+    if (!status)
+        status = set_parts(c);
+    const size_t edges = c->groups[SHEETS].view.edge_count;
+    if (!status)
+        status =
+            ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->edges, edges), ABUTI_ARRAY(c->hinges, edges));
+    if (status)
+        return status;
+    memset(c->held_of, 0xff, n * sizeof *c->held_of);
+    memcpy(c->aim, c->position, all * sizeof *c->aim);
+    memcpy(c->target, c->position + n, (all - n) * sizeof *c->target);
+    set_masses(c);
+    list_edges(c);
+    list_hinges(c);
+    return abuti_cloth_measure_volumes(c);
+}
+
+abut_status abuti_cloth_build(abut_cloth *c) {
+    if (c->is_built)
+        return ABUT_OK;
+    if (!cloth_count_of(c, SHEETS))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "the cloth has no sheet: call abut_cloth_add_sheet() first");
+    c->vertices = c->groups[SHEETS].vertices;
+    c->all_vertices = c->vertices + c->groups[BODIES].vertices;
+    c->triangles = c->groups[SHEETS].triangles;
+    abut_status status = build(c);
+    if (status)
+        abuti_cloth_unbuild(c);
+    c->is_built = !status;
+    return status;
+}
+
+void abuti_cloth_unbuild(abut_cloth *c) {
+    for (int which = 0; which < 2; which++) {
+        abut_topology_destroy(c->groups[which].topology);
+        abut_mesh_destroy(c->groups[which].mesh);
+        c->groups[which].topology = NULL;
+        c->groups[which].mesh = NULL;
+    }
+    ABUTI_RELEASE(c->context, c->position, c->aim, c->end, c->velocity, c->next_velocity, c->mass,
+                  c->inverse_mass, c->held_of, c->target, c->parts, c->part_of, c->blocks, c->edges,
+                  c->hinges);
+    c->position = c->aim = c->end = c->velocity = c->next_velocity = c->target = NULL;
+    c->mass = c->inverse_mass = NULL;
+    c->held_of = c->part_of = NULL;
+    c->parts = NULL;
+    c->blocks = NULL;
+    c->edges = NULL;
+    c->hinges = NULL;
+    c->part_count = c->block_count = c->edge_count = c->hinge_count = 0;
+    c->mean_edge = c->thickness = 0;
+}

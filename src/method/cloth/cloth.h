@@ -1,0 +1,265 @@
+/* Private declarations of the cloth module.
+ *
+ * All sheets together are one mesh, and all bodies another. Their vertices are in this order in all
+ * arrays, those of sheets first, so that solver, sweeps and tests need not know how many sheets and
+ * bodies there are. What differs between them is in a table of parts. All data are in flat arrays,
+ * for devices. */
+#ifndef ABUTI_CLOTH_H
+#define ABUTI_CLOTH_H
+
+#include "base/base.h"
+#include "cloth/solver_shared.h"
+#include "mesh/mesh.h"
+
+#include <abut/bvh.h>
+#include <abut/cloth.h>
+#include <abut/nearest.h>
+#include <abut/pair.h>
+#include <abut/sweep.h>
+
+/* A sheet or a body as it was added. */
+typedef struct cloth_item {
+    abut_mesh *mesh;                 /* referenced */
+    uint32_t vertex, triangle;       /* its first ones, among all sheets or all bodies */
+    double mean_edge;                /* of a sheet */
+    abut_cloth_material material;    /* of a sheet, with defaults applied */
+    abut_cloth_body_options options; /* of a body */
+} cloth_item;
+
+/* All sheets, or all bodies. */
+typedef struct cloth_group {
+    abuti_vector items; /* cloth_item */
+    uint32_t vertices, triangles;
+    abut_mesh *mesh; /* and its topology: of all items; built */
+    abut_topology *topology;
+    abut_topology_arrays view;
+    const uint32_t *indices;
+    abut_bvh *bvh;
+    uint64_t moved,
+        fit;         /* number of changes of its positions; `moved` at the last build or refit */
+    uint32_t refits; /* since the last build */
+} cloth_group;
+
+enum { SHEETS, BODIES };
+
+/* Patches and their constraints; see solver_shared.h. */
+typedef struct cloth_patches {
+    cloth_patch *patches;
+    uint32_t count;
+    uint32_t largest;      /* largest number of vertices of a patch, including copies */
+    abuti_vector list;     /* uint32_t: vertices of all patches */
+    abuti_vector slots[2]; /* cloth_hinge, cloth_edge */
+} cloth_patches;
+
+/* Memory of abut_cloth_push_out(), per vertex. */
+typedef struct cloth_pushing {
+    vec3 *points, *moved;
+    uint32_t *queried;
+    abut_nearest *answers;
+} cloth_pushing;
+
+/* Data that queries of the library read and write where the back end has them: positions of all
+ * vertices at the start and end of a step, and for each vertex of a sheet its closest point on
+ * bodies or its hit of a radial field. */
+typedef struct cloth_arrays {
+    abut_array start, end, nearest, hits;
+} cloth_arrays;
+
+typedef struct cloth_host cloth_host;
+
+struct abut_cloth {
+    abut_context *context; /* referenced */
+    abut_cloth_options options;
+    uint32_t grain; /* items per task */
+    cloth_group groups[2];
+    abut_radial *radial; /* null = bodies are the obstacle */
+
+    /* build.c, on the first use of the sheets and bodies */
+    bool is_built;
+    uint32_t vertices, all_vertices; /* of sheets; and of bodies */
+    uint32_t triangles;              /* of sheets */
+    double mean_edge, thickness;     /* the largest of all sheets */
+    cloth_part *parts;               /* of sheets, then of bodies */
+    uint32_t part_count, *part_of;   /* of each vertex */
+    cloth_block *blocks;
+    uint32_t block_count;
+    double *mass, *inverse_mass; /* inverse: all_vertices */
+    cloth_edge *edges;
+    cloth_hinge *hinges;
+    uint32_t edge_count, hinge_count;
+
+    /* attach.c */
+    abuti_vector holds; /* cloth_hold */
+    abuti_vector given; /* vec3: for each hold the caller's target in the last step and in this */
+    uint32_t *held_of;  /* per vertex: its hold, or ABUT_NONE */
+    bool holds_changed; /* since the last step */
+
+    /* the first step */
+    bool is_prepared, is_checked; /* checked: its start is free of intersections */
+    cloth_patches patches;
+    cloth_search search;
+
+    /* state */
+    vec3 *position; /* all_vertices: at the start and end of steps */
+    vec3 *velocity,
+        *next_velocity;   /* at the start of a step, and at its end until it is accepted */
+    vec3 *aim, *end;      /* all_vertices: before and after the handling of impacts */
+    vec3 *target;         /* vertices of bodies: where they should be, */
+    vec3 *goal, *planned; /* where they should have been, and where this step moves them:
+                           * if they may lag */
+    cloth_arrays arrays;
+    cloth_totals totals; /* of this step */
+
+    /* impacts.c */
+    abut_sweep *sweeps[2];          /* of sheets with each other, and with bodies */
+    abuti_vector impacts, barriers; /* abut_impact, cloth_barrier */
+    unsigned char *halvings;        /* all_vertices */
+    cloth_pushing pushing;
+
+    const struct cloth_backend *backend;
+    cloth_host *host;            /* null on a device */
+    struct cloth_device *device; /* null on the CPU */
+};
+
+static inline cloth_item *cloth_item_of(const abut_cloth *c, int group, uint32_t index) {
+    return &ABUTI_AT(&c->groups[group].items, cloth_item, index);
+}
+static inline uint32_t cloth_count_of(const abut_cloth *c, int group) {
+    return (uint32_t)c->groups[group].items.count;
+}
+/* The first vertex of an item in the arrays of all vertices. */
+static inline uint32_t cloth_first_of(const abut_cloth *c, int group, uint32_t index) {
+    return cloth_item_of(c, group, index)->vertex + (group ? c->vertices : 0);
+}
+
+/* ---- cloth.c ---- */
+
+/* Fails if there is no such sheet or body. */
+abut_status abuti_cloth_check(const char *function, const abut_cloth *c, int group, uint32_t index);
+/* The guarantee of the next step. */
+abut_reliability abuti_cloth_guarantee(const abut_cloth *c);
+
+/* ---- build.c ---- */
+
+abut_status abuti_cloth_build(abut_cloth *c);
+void abuti_cloth_unbuild(abut_cloth *c);
+/* The mean length of the sides of triangles; 0 if all are 0. */
+double abuti_cloth_mean_edge(const abut_mesh *mesh);
+/* |sum k_i x_i| of a hinge. */
+double abuti_cloth_bend(const cloth_hinge *hinge, const vec3 *x);
+
+/* ---- patches.c ---- */
+
+abut_status abuti_cloth_divide(abut_cloth *c);
+void abuti_cloth_free_patches(abut_cloth *c);
+
+/* ---- attach.c ---- */
+
+/* Called after a step was accepted. */
+void abuti_cloth_finish_holds(abut_cloth *c);
+
+/* ---- the solver ---- */
+
+/* The parameters of substep i of a step. */
+cloth_substep abuti_cloth_substep(const abut_cloth *c, double seconds, uint32_t i);
+/* Sets the initial volumes of sheets with pressure. */
+abut_status abuti_cloth_measure_volumes(abut_cloth *c);
+
+/* Data of the solver on the CPU. */
+struct cloth_host {
+    vec3 *x, *now, *next; /* per vertex: at the start of a substep; after free motion, then at the
+                           * end; after constraints */
+    vec3 *push;           /* of the air on a third of each triangle */
+    double *sums;         /* one per block of triangles */
+    double *pressures;    /* one per sheet */
+    uint32_t *heads, *chain; /* of the search */
+    cloth_self *selves;
+    uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_keep_apart() */
+    cloth_touch *touches;
+    abut_nearest *nearest;
+    abut_radial_hit *hits;
+    vec3 *at; /* of the patches that are being solved, and their masses: `largest` per task */
+    double *inverse;
+    cloth_totals *totals; /* one per task */
+};
+
+/* CPU and device compute the same bits. Functions that a back end does not need are null. */
+typedef struct cloth_backend {
+    abut_status (*create)(abut_cloth *c);
+    void (*destroy)(abut_cloth *c);
+    /* Called once, before the first step. Sets the arrays. */
+    abut_status (*prepare)(abut_cloth *c);
+    /* With radial fields: new targets of vertices of bodies. */
+    abut_status (*set_targets)(abut_cloth *c, uint32_t first, uint32_t count, abut_array positions);
+    /* First call of a step, which copies its input. */
+    abut_status (*begin)(abut_cloth *c);
+    /* Finds the faces near vertices, and touches from the closest points on bodies. */
+    abut_status (*find_contacts)(abut_cloth *c);
+    /* Computes aims, which are also the ends, velocities and totals. Only with radial fields the
+     * results may stay on the device. */
+    abut_status (*advance)(abut_cloth *c, double seconds);
+    /* Without fields: `end` differs from the aims, or from the last one. */
+    abut_status (*set_end)(abut_cloth *c);
+    /* With fields, which have moved ends: completes these, velocities and totals. */
+    abut_status (*settle)(abut_cloth *c, double seconds);
+    /* Called after a step was accepted: its end is the start of the next. */
+    void (*finish)(abut_cloth *c, bool velocities_changed);
+    /* Downloads results that are only on the device. */
+    abut_status (*fetch)(abut_cloth *c);
+    /* Copies positions to a buffer of the device. */
+    abut_status (*copy)(abut_cloth *c, uint32_t first, uint32_t count, abut_buffer *to);
+    /* Called after the host has changed downloaded positions and velocities. */
+    void (*changed)(abut_cloth *c);
+} cloth_backend;
+
+/* Downloads results that are only on the device. */
+static inline abut_status cloth_fetch(abut_cloth *c) {
+    return c->backend->fetch ? c->backend->fetch(c) : ABUT_OK;
+}
+
+extern const cloth_backend abuti_cloth_on_cpu;    /* solver.c */
+extern const cloth_backend abuti_cloth_on_device; /* device.c */
+
+/* Where vertices of bodies are at the end of the step. */
+static inline const vec3 *cloth_body_end(const abut_cloth *c) {
+    return c->planned ? c->planned : c->target;
+}
+
+/* The positions of the caller's array as doubles on the host; `copy` is released. Defined in
+ * cloth.c. */
+abut_status abuti_cloth_read(const char *function, const char *name, abut_cloth *c,
+                             abut_array array, uint32_t count, const vec3 **positions, vec3 **copy);
+
+/* ---- intersect.c ---- */
+
+/* Creates a mesh of an item at its current positions. */
+abut_status abuti_cloth_mesh(abut_cloth *c, int group, uint32_t index, abut_mesh **mesh);
+/* Builds or refits the BVH of all sheets or all bodies at their current positions. */
+abut_status abuti_cloth_fit(abut_cloth *c, int group);
+/* Fails if the system intersects before its first step. */
+abut_status abuti_cloth_check_start(abut_cloth *c);
+
+/* ---- radial.c ---- */
+
+abut_status abuti_cloth_leave_fields(abut_cloth *c, double seconds, abut_cloth_report *report);
+
+/* ---- impacts.c ---- */
+
+/* Creates what impacts need. */
+abut_status abuti_cloth_prepare_impacts(abut_cloth *c);
+/* Sets the ends of bodies in this step, if they may lag. */
+void abuti_cloth_plan_bodies(abut_cloth *c);
+/* Moves `end` until the step has no impact. */
+abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report);
+/* Called before a step is accepted. Returns whether velocities have changed. */
+bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
+
+/* Bits of a float that is not negative. */
+static inline uint32_t cloth_bits_of(double number) {
+    float f = (float)number;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+#endif

@@ -1,0 +1,301 @@
+/* Collision response that prevents all intersections.
+ *
+ * Method: a step plans the positions of all vertices at its end (solver.c). Then
+ * abut_sweep_find() finds all impacts on the straight paths to them; it misses none. Three
+ * stages follow:
+ *
+ *   1. Barriers: each impact becomes a plane between its two features, with the normal at the
+ *      time of impact. The ends of the paths are moved until all planes found so far are
+ *      satisfied, and the sweep is repeated (impulses as in Bridson et al. 2002, section 7;
+ *      keeping planes from sweep to sweep is Harmon et al. 2008, "Robust treatment of
+ *      simultaneous collisions").
+ *   2. Halving: vertices that still collide move half as far, and finally not at all. Later,
+ *      if bodies may lag, the same applies to their vertices. They stop where the cloth
+ *      leaves room, and continue from there to their targets in the next step.
+ *   3. The whole scene, including bodies, moves only to just before the earliest impact.
+ *      Times of impact are never late, so this path is free; a path of length zero is always
+ *      free.
+ *
+ * Guarantee: a step is accepted only after a sweep of exactly its paths, with their rounding,
+ * has found nothing. So a start without intersection leads to an end without one. */
+#include "cloth/cloth.h"
+
+enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, HALVINGS_MAX = 4, CUTS = 6 };
+/* If bodies may lag: rounds in which only sheets are held back, and then both. A vertex that stops
+ * also stops its neighbours, one ring per round. */
+enum { SHEET_ROUNDS = 4, LAG_ROUNDS = 40 };
+#define CATCH_UP 4 /* thicknesses per step by which late vertices of bodies return */
+
+/* An impact: two features that have to pass no further than a plane between them. The sum of
+ * weight_i x_i, from the second feature to the first, is at least `gap` along the normal. */
+typedef struct cloth_barrier {
+    uint32_t vertex[4];
+    double weight[4]; /* sum 1 for the first feature, -1 for the second */
+    vec3 normal;      /* unit, from the second to the first */
+    double gap, friction;
+} cloth_barrier;
+#define BARRIER_GAP 0.1 /* thicknesses */
+
+abut_status abuti_cloth_prepare_impacts(abut_cloth *c) {
+    abut_mesh *const meshes[2] = {c->groups[SHEETS].mesh, c->groups[BODIES].mesh};
+    const uint32_t bodies = c->all_vertices - c->vertices;
+    abut_sweep_options options = abut_sweep_options_default();
+    options.device = c->options.device;
+    options.skip_pairs = true;
+    abut_status status = ABUT_OK;
+    if (!c->halvings)
+        status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->halvings, c->all_vertices));
+    if (!status && c->options.body_may_lag && !c->goal) {
+        status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->goal, bodies),
+                                ABUTI_ARRAY(c->planned, bodies));
+        if (!status)
+            memcpy(c->goal, c->position + c->vertices, bodies * sizeof *c->goal);
+    }
+    if (!status && !c->sweeps[SHEETS] && !c->options.ignore_self)
+        status = abut_sweep_create(meshes, 1, &options, &c->sweeps[SHEETS]);
+    options.skip_pairs = false;
+    options.skip_self = true; /* bodies may intersect themselves */
+    if (!status && bodies && !c->sweeps[BODIES])
+        status = abut_sweep_create(meshes, 2, &options, &c->sweeps[BODIES]);
+    return status;
+}
+
+/* ---- impacts ---- */
+
+/* Appends the impacts of a motion from `position` to `end`. */
+static abut_status sweep(abut_cloth *c, abut_sweep *motion) {
+    abuti_vector *list = &c->impacts;
+    abut_sweep_find_options options = abut_sweep_find_options_default();
+    options.exact = true; /* features that are close but free must not be held back */
+    abut_status status = abut_sweep_set_positions(motion, c->arrays.start, c->arrays.end);
+    for (int turn = 0; turn < 2 && !status; turn++) {
+        abut_impact_list found = {.list =
+                                      list->data ? &ABUTI_AT(list, abut_impact, list->count) : NULL,
+                                  .capacity = list->room - list->count};
+        status = abut_sweep_find(motion, ABUT_SWEEP_ALL, &options, &found, NULL);
+        const size_t count = list->count + (size_t)found.count;
+        if (!status) {
+            list->count = count;
+            break;
+        }
+        if (status == ABUT_ERROR_BUFFER)
+            status = abuti_vector_reserve(c->context, list, count, sizeof(abut_impact));
+    }
+    return status;
+}
+
+static abut_status find_impacts(abut_cloth *c, abut_cloth_report *report) {
+    abut_status status = ABUT_OK;
+    c->impacts.count = 0;
+    for (int i = 0; i < 2 && !status; i++)
+        status = c->sweeps[i] ? sweep(c, c->sweeps[i]) : ABUT_OK;
+    report->sweeps++;
+    return status;
+}
+
+/* The four vertices of an impact, with their weights at the time of impact. */
+static cloth_barrier barrier_of(const abut_cloth *c, const abut_impact *i) {
+    cloth_barrier b;
+    uint32_t used = 0;
+    for (int side = 0; side < 2; side++) {
+        const cloth_group *g = &c->groups[i->mesh[side] ? BODIES : SHEETS];
+        const uint32_t shift = i->mesh[side] ? c->vertices : 0;
+        const size_t e = i->element[side];
+        uint32_t corners = 2;
+        const uint32_t *from = g->view.edges + 2 * e;
+        if (i->kind == ABUT_IMPACT_VERTEX_FACE) {
+            corners = side ? 3 : 1;
+            from = side ? g->indices + 3 * e : &i->element[0];
+        }
+        for (uint32_t k = 0; k < corners; k++)
+            b.vertex[used++] = shift + from[k];
+    }
+    const double *w = i->weights;
+    if (i->kind == ABUT_IMPACT_VERTEX_FACE) {
+        const double weight[4] = {1, -w[0], -w[1], -w[2]};
+        memcpy(b.weight, weight, sizeof weight);
+    } else {
+        const double weight[4] = {1 - w[0], w[0], w[1] - 1, -w[1]};
+        memcpy(b.weight, weight, sizeof weight);
+    }
+    b.normal = i->normal;
+    const cloth_part *first = &c->parts[c->part_of[b.vertex[0]]],
+                     *second = &c->parts[c->part_of[b.vertex[3]]];
+    b.gap = BARRIER_GAP * cloth_mean(first->thickness, second->thickness);
+    b.friction = cloth_mean(first->friction, second->friction);
+    return b;
+}
+
+/* ---- barriers ---- */
+
+static abut_status add_barriers(abut_cloth *c) {
+    for (size_t i = 0; i < c->impacts.count; i++) {
+        cloth_barrier *b = ABUTI_PUSH(c->context, &c->barriers, cloth_barrier);
+        if (!b)
+            return ABUT_ERROR_MEMORY;
+        *b = barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i));
+    }
+    return ABUT_OK;
+}
+
+/* Moves the ends of the vertices of two features apart if they are too near, with friction. Returns
+ * the distance moved. */
+static double hold_barrier(abut_cloth *c, const cloth_barrier *b) {
+    const double *w = c->inverse_mass;
+    vec3 gap = v3(0, 0, 0), slip = v3(0, 0, 0);
+    double sum = 0;
+    for (int k = 0; k < 4; k++) {
+        uint32_t v = b->vertex[k];
+        gap = v3_along(gap, b->weight[k], c->end[v]);
+        slip = v3_along(slip, b->weight[k], v3_sub(c->end[v], c->position[v]));
+        sum += b->weight[k] * b->weight[k] * w[v];
+    }
+    double off = b->gap - v3_dot(gap, b->normal);
+    if (!(off > 0) || !(sum > 0))
+        return 0;
+    vec3 push = v3_scale(b->normal, off);
+    push = v3_sub(push, cloth_rub(slip, b->normal, off, b->friction));
+    for (int k = 0; k < 4; k++) {
+        uint32_t v = b->vertex[k];
+        c->end[v] = v3_along(c->end[v], w[v] * b->weight[k] / sum, push);
+    }
+    return off;
+}
+
+static void hold_barriers(abut_cloth *c) {
+    const cloth_barrier *list = c->barriers.data;
+    for (int pass = 0; pass < BARRIER_PASSES; pass++) {
+        bool is_done = true;
+        for (size_t i = 0; i < c->barriers.count; i++)
+            is_done &= hold_barrier(c, &list[i]) <= 0.01 * list[i].gap;
+        if (is_done)
+            break;
+    }
+    for (size_t i = 0; i < c->barriers.count; i++)
+        for (int k = 0; k < 4; k++)
+            c->end[list[i].vertex[k]] = cloth_round(c->end[list[i].vertex[k]]);
+}
+
+/* ---- shortening paths ---- */
+
+static void halve(abut_cloth *c, bool bodies_too, abut_cloth_report *report) {
+    const uint32_t count = bodies_too ? c->all_vertices : c->vertices;
+    for (size_t i = 0; i < c->impacts.count; i++) {
+        const cloth_barrier b = barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i));
+        for (int k = 0; k < 4; k++) {
+            uint32_t v = b.vertex[k];
+            if (v < count && c->halvings[v] < 128)
+                c->halvings[v] |= 128; /* once per round */
+        }
+    }
+    for (uint32_t v = 0; v < count; v++) {
+        if (c->halvings[v] < 128)
+            continue;
+        c->halvings[v] = (unsigned char)((c->halvings[v] & 127) + 1);
+        double keep = c->halvings[v] < HALVINGS_MAX ? 0.5 : 0;
+        vec3 way = v3_sub(c->end[v], c->position[v]);
+        c->end[v] = cloth_round(v3_along(c->position[v], keep, way));
+        report->halvings++;
+    }
+}
+
+/* Shortens the paths of sheets and bodies to a fraction. */
+static void cut(abut_cloth *c, double part) {
+    for (uint32_t v = 0; v < c->all_vertices; v++) {
+        vec3 way = v3_sub(c->end[v], c->position[v]);
+        c->end[v] = cloth_round(v3_along(c->position[v], part, way));
+    }
+}
+
+static double earliest(const abut_cloth *c) {
+    double time = 1;
+    for (size_t i = 0; i < c->impacts.count; i++)
+        time = fmin(time, ABUTI_AT(&c->impacts, abut_impact, i).time);
+    return time;
+}
+
+/* ---- a step ---- */
+
+/* Resolves the impacts of a round. Writes false if no further measure exists: then nothing
+ * moves, and nothing collides. */
+static abut_status resolve_round(abut_cloth *c, int round, abut_cloth_report *report,
+                                 bool *goes_on) {
+    const bool lags = c->options.body_may_lag;
+    const int halvings = lags ? LAG_ROUNDS : HALVING_ROUNDS;
+    *goes_on = round < BARRIER_ROUNDS + halvings + CUTS;
+    if (round < BARRIER_ROUNDS) {
+        if (add_barriers(c))
+            return ABUT_ERROR_MEMORY;
+        hold_barriers(c);
+    } else if (round < BARRIER_ROUNDS + halvings) {
+        halve(c, lags && round >= BARRIER_ROUNDS + SHEET_ROUNDS, report);
+    } else {
+        double part = *goes_on ? 0.9 * earliest(c) : 0;
+        cut(c, part);
+        report->fraction *= part;
+    }
+    return c->backend->set_end ? c->backend->set_end(c) : ABUT_OK;
+}
+
+abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report) {
+    memset(c->halvings, 0, c->all_vertices);
+    c->barriers.count = 0;
+    abut_status status = ABUT_OK;
+    bool goes_on = true;
+    for (int round = 0; goes_on && !status; round++) {
+        status = find_impacts(c, report);
+        if (status || !c->impacts.count)
+            return status;
+        report->impacts += round ? 0 : (uint32_t)c->impacts.count;
+        status = resolve_round(c, round, report, &goes_on);
+    }
+    return status;
+}
+
+/* ---- bodies ---- */
+
+/* Late vertices move with the others and catch up gradually. If they moved directly to their
+ * targets they would hit the same cloth in every step, which then could not move either. */
+void abuti_cloth_plan_bodies(abut_cloth *c) {
+    for (uint32_t i = 0; c->planned && i < c->all_vertices - c->vertices; i++) {
+        const vec3 off = v3_sub(c->goal[i], c->position[c->vertices + i]);
+        const double late = cloth_length(off), most = CATCH_UP * c->thickness;
+        c->planned[i] = c->target[i];
+        if (late > most)
+            c->planned[i] = v3_sub(c->planned[i], v3_scale(off, 1 - most / late));
+    }
+}
+
+/* Sets the goals at the start of the next step; after a part of a step, a part of them. */
+static void finish_goals(abut_cloth *c, double fraction) {
+    for (uint32_t i = 0; c->goal && i < c->all_vertices - c->vertices; i++)
+        c->goal[i] = cloth_round(
+            fraction < 1 ? v3_along(c->goal[i], fraction, v3_sub(c->target[i], c->goal[i]))
+                         : c->target[i]);
+}
+
+static void count_lagging(const abut_cloth *c, abut_cloth_report *report) {
+    for (uint32_t i = c->vertices; i < c->all_vertices; i++) {
+        double off = cloth_length(v3_sub(c->end[i], cloth_round(c->target[i - c->vertices])));
+        report->lagging += off > 0;
+        report->lag = fmax(report->lag, off);
+    }
+}
+
+bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report *report) {
+    bool changed = false;
+    finish_goals(c, report->fraction);
+    count_lagging(c, report);
+    /* vertices that could not reach their aims get the velocity of their actual motion */
+    for (uint32_t i = 0; i < c->vertices; i++) {
+        vec3 off = v3_sub(c->end[i], c->aim[i]);
+        if (v3_dot(off, off) > 0) {
+            c->next_velocity[i] = v3_scale(v3_sub(c->end[i], c->position[i]), 1 / seconds);
+            changed = true;
+        }
+    }
+    const size_t bytes = (c->all_vertices - c->vertices) * sizeof *c->end;
+    if (memcmp(c->end + c->vertices, c->position + c->vertices, bytes) != 0)
+        c->groups[BODIES].moved++;
+    return changed;
+}

@@ -1,0 +1,330 @@
+/* The solver of a cloth on the CPU; see solver_shared.h. */
+#include "cloth/cloth.h"
+
+typedef struct turn {
+    abut_cloth *c;
+    cloth_host *h;
+    cloth_substep s;
+    const vec3 *velocity; /* at the start of the substep */
+    const vec3 *from;     /* positions before a pass over contacts, and after it */
+    vec3 *to;
+} turn;
+
+static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t, size_t, size_t)) {
+    abuti_parallel_for(t->c->context, count, grain ? grain : 1, body, t);
+}
+
+static size_t patch_grain(const abut_cloth *c) {
+    return c->grain > PATCH_OWN ? c->grain / PATCH_OWN : 1;
+}
+
+/* ---- memory ---- */
+
+static abut_status create(abut_cloth *c) {
+    c->host = abuti_allocate_zeroed(c->context, 1, sizeof *c->host);
+    return c->host ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static void free_arrays(abut_cloth *c) {
+    cloth_host *h = c->host;
+    ABUTI_RELEASE(c->context, h->x, h->now, h->next, h->push, h->sums, h->pressures, h->heads,
+                  h->chain, h->selves, h->corner_heads, h->corner_chain, h->touches, h->nearest,
+                  h->hits, h->at, h->inverse, h->totals);
+    memset(h, 0, sizeof *h);
+}
+
+static void destroy(abut_cloth *c) {
+    if (c->host)
+        free_arrays(c);
+    abuti_release(c->context, c->host);
+    c->host = NULL;
+}
+
+static abut_status prepare(abut_cloth *c) {
+    cloth_host *h = c->host;
+    const size_t n = c->vertices, selves = c->options.ignore_self ? 0 : n;
+    const size_t hits = c->radial ? n : 0, touches = c->all_vertices > n && !c->radial ? n : 0;
+    const size_t scratch = c->patches.largest * abuti_chunk_count(c->patches.count, patch_grain(c));
+    abut_status status =
+        ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(h->x, n), ABUTI_ARRAY(h->now, n),
+                       ABUTI_ARRAY(h->next, n), ABUTI_ARRAY(h->push, c->triangles),
+                       ABUTI_ARRAY(h->sums, c->block_count),
+                       ABUTI_ARRAY(h->pressures, cloth_count_of(c, SHEETS)),
+                       ABUTI_ARRAY(h->at, scratch), ABUTI_ARRAY(h->inverse, scratch),
+                       ABUTI_ARRAY(h->totals, abuti_chunk_count(n, c->grain)),
+                       ABUTI_ARRAY(h->heads, selves ? (size_t)c->search.mask + 1 : 0),
+                       ABUTI_ARRAY(h->chain, selves), ABUTI_ARRAY(h->selves, selves),
+                       ABUTI_ARRAY(h->corner_heads, selves),
+                       ABUTI_ARRAY(h->corner_chain, 3 * selves), ABUTI_ARRAY(h->hits, hits),
+                       ABUTI_ARRAY(h->touches, touches), ABUTI_ARRAY(h->nearest, touches));
+    c->arrays = (cloth_arrays){abut_array_host(c->position), abut_array_host(c->end),
+                               abut_array_host(h->nearest), abut_array_host(h->hits)};
+    return status;
+}
+
+/* ---- contacts ---- */
+
+static void insert_vertices(abut_cloth *c) {
+    cloth_host *h = c->host;
+    memset(h->heads, 0xff, ((size_t)c->search.mask + 1) * sizeof *h->heads);
+    for (uint32_t i = 0; i < c->vertices; i++) {
+        uint32_t *head = &h->heads[cloth_bucket_at(c->position[i], &c->search)];
+        h->chain[i] = *head;
+        *head = i;
+    }
+}
+
+/* Lists the contacts of the corners of faces. */
+static void list_corners(abut_cloth *c) {
+    cloth_host *h = c->host;
+    memset(h->corner_heads, 0xff, c->vertices * sizeof *h->corner_heads);
+    for (uint32_t i = c->vertices; i-- > 0;)
+        for (uint32_t k = 3; k-- > 0 && h->selves[i].vertex[0] != ABUT_NONE;) {
+            uint32_t *head = &h->corner_heads[h->selves[i].vertex[k]];
+            h->corner_chain[3 * i + k] = *head;
+            *head = 3 * i + k;
+        }
+}
+
+static void add_contact(cloth_totals *totals, double gap) {
+    totals->contacts++;
+    totals->thinnest =
+        cloth_bits_of(gap) < totals->thinnest ? cloth_bits_of(gap) : totals->thinnest;
+}
+
+static void find_contacts_of(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    const abut_cloth *c = t->c;
+    cloth_host *h = t->h;
+    const cloth_group *sheets = &c->groups[SHEETS];
+    const cloth_sheets all = {sheets->indices,
+                              sheets->view.vertex_face_begin,
+                              sheets->view.vertex_faces,
+                              c->part_of,
+                              c->parts,
+                              sheets->mesh->positions,
+                              c->position};
+    cloth_totals totals = c->totals;
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t v = (uint32_t)i;
+        if (t->s.has_selves) {
+            cloth_found best = cloth_found_none(&c->search);
+            for (int k = 0; k < CLOTH_CELLS; k++)
+                cloth_search_cell(&c->search, &all, v, k, h->heads, h->chain, &best);
+            double gap = cloth_self_of(&c->search, &all, v, &best, &h->selves[i]);
+            if (h->selves[i].vertex[0] != ABUT_NONE)
+                add_contact(&totals, gap);
+        }
+        if (t->s.has_touches) {
+            double gap =
+                cloth_touch_of(&h->nearest[i], v, c->position[i], c->search.range, c->vertices,
+                               c->part_of, c->parts, c->groups[BODIES].indices,
+                               c->position + c->vertices, cloth_body_end(c), &h->touches[i]);
+            if (h->touches[i].is_near)
+                add_contact(&totals, gap);
+        }
+    }
+    h->totals[chunk] = totals;
+}
+
+static abut_status find_contacts(abut_cloth *c) {
+    cloth_host *h = c->host;
+    turn t = {.c = c, .h = h, .s = abuti_cloth_substep(c, 1, 0)};
+    if (t.s.has_selves)
+        insert_vertices(c);
+    run(&t, c->vertices, c->grain, find_contacts_of);
+    if (t.s.has_selves)
+        list_corners(c);
+    for (size_t i = 0; i < abuti_chunk_count(c->vertices, c->grain); i++) {
+        c->totals.contacts += h->totals[i].contacts;
+        if (h->totals[i].thinnest < c->totals.thinnest)
+            c->totals.thinnest = h->totals[i].thinnest;
+    }
+    return ABUT_OK;
+}
+
+/* ---- a substep ---- */
+
+static void add_volume(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        t->h->sums[i] = cloth_block_volume(t->c->groups[SHEETS].indices, &t->c->blocks[i], t->h->x);
+}
+
+static void add_volumes(turn *t) {
+    run(t, t->c->block_count, t->c->grain / VOLUME_BLOCK, add_volume);
+}
+
+static double volume_of(const cloth_part *part, const double *sums) {
+    double lanes[VOLUME_LANES];
+    for (uint32_t i = 0; i < VOLUME_LANES; i++)
+        lanes[i] = cloth_lane_volume(part, sums, i);
+    for (uint32_t half = VOLUME_LANES / 2; half; half /= 2)
+        for (uint32_t i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+abut_status abuti_cloth_measure_volumes(abut_cloth *c) {
+    cloth_host h = {.x = c->position};
+    turn t = {.c = c, .h = &h};
+    if (ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(h.sums, c->block_count)))
+        return ABUT_ERROR_MEMORY;
+    add_volumes(&t);
+    for (uint32_t p = 0; p < cloth_count_of(c, SHEETS); p++) {
+        const double volume = fabs(volume_of(&c->parts[p], h.sums));
+        c->parts[p].volume = volume > 0 ? volume : 1;
+    }
+    abuti_release(c->context, h.sums);
+    return ABUT_OK;
+}
+
+static void find_pressures(turn *t) {
+    add_volumes(t);
+    for (uint32_t p = 0; p < cloth_count_of(t->c, SHEETS); p++) {
+        const cloth_part *part = &t->c->parts[p];
+        t->h->pressures[p] =
+            part->block_count ? cloth_pressure_at(part, volume_of(part, t->h->sums)) : 0;
+    }
+}
+
+static void push_triangles(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    const abut_cloth *c = t->c;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t *v = c->groups[SHEETS].indices + 3 * i;
+        const double pressure = t->s.has_pressure ? t->h->pressures[c->part_of[v[0]]] : 0;
+        t->h->push[i] = cloth_push_of(&t->s, pressure, v, t->h->x, t->velocity);
+    }
+}
+
+/* Free motion, without constraints. */
+static void move_vertices(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    const abut_cloth *c = t->c;
+    const cloth_host *h = t->h;
+    const abut_topology_arrays *view = &c->groups[SHEETS].view;
+    const bool has_air = cloth_has_air(&t->s);
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        vec3 force = v3(0, 0, 0);
+        for (uint32_t k = view->vertex_face_begin[i]; k < view->vertex_face_begin[i + 1] && has_air;
+             k++)
+            force = v3_add(force, h->push[view->vertex_faces[k]]);
+        const double w = c->inverse_mass[i];
+        vec3 at = cloth_predicted(&t->s, c->parts[c->part_of[i]].damping, w, force, t->velocity[i],
+                                  h->x[i]);
+        if (t->s.has_holds && c->held_of[i] != ABUT_NONE)
+            at = cloth_held_at(&t->s, &ABUTI_AT(&c->holds, cloth_hold, c->held_of[i]), w, at);
+        h->now[i] = at;
+    }
+}
+
+static void solve_patches(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    abut_cloth *c = t->c;
+    const cloth_host *h = t->h;
+    const cloth_patches *all = &c->patches;
+    vec3 *at = h->at + chunk * all->largest;
+    double *inverse = h->inverse + chunk * all->largest;
+    for (const cloth_patch *p = all->patches + begin; p < all->patches + end; p++) {
+        const uint32_t *list = &ABUTI_AT(&all->list, uint32_t, p->first);
+        for (uint32_t i = 0; i < p->all; i++) {
+            at[i] = h->now[list[i]];
+            inverse[i] = c->inverse_mass[list[i]];
+        }
+        for (int k = 0; k < 4; k += 2) {
+            const cloth_hinge *hinge = (const cloth_hinge *)all->slots[0].data + p->first_slot[k];
+            const cloth_edge *edge = (const cloth_edge *)all->slots[1].data + p->first_slot[k + 1];
+            for (uint32_t i = 0; i < p->rounds[k] * PATCH_LANES; i++)
+                if (hinge[i].vertex[0] != ABUT_NONE)
+                    cloth_hold_hinge(&t->s, hinge[i], inverse, at);
+            for (uint32_t i = 0; i < p->rounds[k + 1] * PATCH_LANES; i++)
+                if (edge[i].vertex[0] != ABUT_NONE)
+                    cloth_hold_edge(&t->s, edge[i], inverse, at);
+        }
+        for (uint32_t i = 0; i < p->own; i++)
+            h->next[list[i]] = at[i];
+    }
+}
+
+static void keep_contacts(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    abut_cloth *c = t->c;
+    const cloth_host *h = t->h;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++) {
+        t->to[v] = cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves,
+                                       h->corner_heads, h->corner_chain, h->touches, h->x, t->from);
+        c->next_velocity[v] = v3_scale(v3_sub(t->to[v], h->x[v]), 1 / t->s.h);
+    }
+}
+
+/* ---- a step ---- */
+
+static abut_status begin_step(abut_cloth *c) {
+    for (uint32_t i = 0; i < c->holds.count; i++) {
+        cloth_hold *hold = &ABUTI_AT(&c->holds, cloth_hold, i);
+        cloth_place_hold(hold, c->groups[BODIES].indices, c->position + c->vertices,
+                         cloth_body_end(c), &ABUTI_AT(&c->given, vec3, 2 * (size_t)i),
+                         c->position[hold->vertex]);
+    }
+    return ABUT_OK;
+}
+
+static abut_status advance(abut_cloth *c, double seconds) {
+    cloth_host *h = c->host;
+    memcpy(h->x, c->position, c->vertices * sizeof *h->x);
+    for (uint32_t i = 0; i < c->options.substeps; i++) {
+        turn t = {.c = c, .h = h, .s = abuti_cloth_substep(c, seconds, i)};
+        t.velocity = i ? c->next_velocity : c->velocity;
+        if (t.s.has_pressure)
+            find_pressures(&t);
+        if (cloth_has_air(&t.s))
+            run(&t, c->triangles, c->grain, push_triangles);
+        run(&t, c->vertices, c->grain, move_vertices);
+        run(&t, c->patches.count, patch_grain(c), solve_patches);
+        for (uint32_t pass = 0; pass < t.s.passes; pass++) {
+            t.from = pass & 1 ? h->now : h->next;
+            t.to = pass & 1 ? h->next : h->now;
+            run(&t, c->vertices, c->grain, keep_contacts);
+        }
+        vec3 *x = h->x;
+        h->x = h->now;
+        h->now = x;
+    }
+    for (uint32_t i = 0; i < c->all_vertices; i++) {
+        c->aim[i] = c->end[i] = cloth_aim_at(i, c->vertices, h->x, cloth_body_end(c));
+        if (isnan(c->aim[i].x))
+            c->totals.odd |= i < c->vertices ? 1u : 2u;
+    }
+    return ABUT_OK;
+}
+
+static abut_status settle_vertices(abut_cloth *c, double seconds) {
+    cloth_host *h = c->host;
+    for (uint32_t i = 0; i < c->vertices; i++) {
+        c->end[i] = cloth_settle(c->inverse_mass[i], c->position[i], c->aim[i], c->end[i], seconds,
+                                 &c->next_velocity[i]);
+        const float left = h->hits[i].left;
+        if (left > 0 && cloth_bits_of((double)left) > c->totals.deepest)
+            c->totals.deepest = cloth_bits_of((double)left);
+    }
+    return ABUT_OK;
+}
+
+static void finish(abut_cloth *c, bool velocities_changed) {
+    (void)velocities_changed;
+    memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
+}
+
+const cloth_backend abuti_cloth_on_cpu = {.create = create,
+                                          .destroy = destroy,
+                                          .prepare = prepare,
+                                          .begin = begin_step,
+                                          .find_contacts = find_contacts,
+                                          .advance = advance,
+                                          .settle = settle_vertices,
+                                          .finish = finish};

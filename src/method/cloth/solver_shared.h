@@ -1,0 +1,625 @@
+/* A substep of a cloth, in operations on single elements: C and OpenCL C, with the same bits.
+ *
+ * Constraints are those of XPBD (Macklin, Mueller, Chentanez 2016, equation 18), with one pass over
+ * all of them in each of many short substeps (Macklin et al. 2019, "Small steps in physics
+ * simulation"), so that multipliers are not stored.
+ *
+ * The cloth is divided into patches of some hundred vertices. A patch copies its own vertices and
+ * those that its constraints refer to, applies all of these constraints round by round, and stores
+ * only its own vertices (restricted additive Schwarz: Cai, Sarkis 1999). So constraints that two
+ * patches share are applied by both, each to its own copies. A work-group solves a patch in local
+ * memory, and a substep has two launches, and one per pass over contacts. With one launch per
+ * colour of constraints it had some twenty-five, which took longer than the work.
+ *
+ * Constraints that patches share come first, all in the same order. So two patches compute the same
+ * motion from them, and momentum is conserved, except at corners of three patches. In any other
+ * order a ball under pressure propels itself.
+ *
+ * Contacts follow constraints: a vertex stays on its side of a plane that moves with the body, and
+ * keeps a distance from the face of the cloth that was nearest to it at the start of the step,
+ * among those that are not near it at rest. Vertex and face move by half each, all at once
+ * (Jacobi). Contacts guarantee nothing: that does impacts.c. x are the current positions of
+ * vertices, w their inverse masses. */
+#ifndef ABUTI_CLOTH_SOLVER_SHARED_H
+#define ABUTI_CLOTH_SOLVER_SHARED_H
+
+#include "base/math_shared.h"
+
+#ifdef __OPENCL_C_VERSION__
+#define CLOTH_LOCAL __local
+typedef struct cloth_nearest { /* as abut_nearest */
+    double distance;
+    vec3 point;
+    double barycentric[3];
+    word32 triangle, feature;
+} cloth_nearest;
+#else
+#include <abut/nearest.h>
+
+#define CLOTH_LOCAL
+typedef abut_nearest cloth_nearest;
+#endif
+
+/* As ABUT_CLOTH_COORDINATE_MAX. */
+#define CLOTH_RANGE 1e15
+
+/* A plain root: squares of lengths in a cloth neither overflow nor underflow. */
+static inline double cloth_length(vec3 a) {
+    return sqrt(v3_dot(a, a));
+}
+/* Whether a position is finite, and far below the largest float. */
+static inline bool cloth_is_near(vec3 a) {
+    return fabs(a.x) < CLOTH_RANGE && fabs(a.y) < CLOTH_RANGE && fabs(a.z) < CLOTH_RANGE;
+}
+/* Rounds to floats: positions at the end of a step are floats, so that files of floats store them
+ * exactly, and sweeps test exactly the paths that are stored. */
+static inline vec3 cloth_round(vec3 a) {
+    return v3((double)(float)a.x, (double)(float)a.y, (double)(float)a.z);
+}
+
+/* ---- data ---- */
+
+/* Largest number of own vertices of a patch; work-items of a patch, which is also the largest
+ * number of constraints per round; largest number of vertices including copies, on devices. */
+enum { PATCH_OWN = 128, PATCH_LANES = 64, PATCH_ALL = 1024 };
+/* Work-items of the other groups; those that search for the face of a vertex: at least the number
+ * of cells around it. */
+enum { CLOTH_GROUP = 64, CELL_LANES = 32 };
+
+/* Passes over contacts of the cloth with itself. */
+enum { CONTACT_PASSES = 3 };
+
+/* Keeps the length of an edge. */
+typedef struct cloth_edge {
+    word32 vertex[2];
+    double rest, compliance; /* m, m/N */
+} cloth_edge;
+
+/* Keeps the bend of two triangles at their common edge: |sum k_i x_i|, which is 0 if they are
+ * coplanar (Bergou et al. 2006, "A quadratic bending model for inextensible surfaces", for a
+ * flat rest shape; for other rest shapes the length of that vector is kept). */
+typedef struct cloth_hinge {
+    word32 vertex[4]; /* of the edge, then the opposite ones */
+    double k[4], rest, compliance;
+} cloth_hinge;
+
+/* A vertex near a body: it stays on its side of a plane that moves with the body. */
+typedef struct cloth_touch {
+    word32 is_near, spare;  /* the others are defined if it is near */
+    vec3 normal;            /* unit, away from the body */
+    vec3 point, movement;   /* closest point of the body at the start of the step, and its motion
+                               during the step */
+    double least, friction; /* distance to keep */
+} cloth_touch;
+
+/* A vertex near the cloth: it keeps a distance from a point of a face. */
+typedef struct cloth_self {
+    word32 vertex[3]; /* of the face; the first is ABUT_NONE if there is none */
+    word32 spare;
+    double weight[3];
+    vec3 normal;            /* unit, towards the vertex */
+    double least, friction; /* distance to keep */
+} cloth_self;
+
+/* An attached vertex; see abut_cloth_attachment. Vertex and triangle are those of all sheets and of
+ * all bodies. */
+typedef struct cloth_hold {
+    word32 vertex, triangle; /* ABUT_NONE = attached to a point */
+    double weight[3], offset;
+    double compliance; /* m/N; 0 = pinned */
+    vec3 from, to;     /* target at the start and end of a step */
+} cloth_hold;
+
+/* A sheet or a body. For bodies, thickness and friction below 0 are those of the sheet. */
+typedef struct cloth_part {
+    double thickness, friction, damping;
+    double rest_range;               /* faces with a corner as near at rest are no contacts */
+    double pressure, volume;         /* initial; 0 without pressure */
+    word32 first_block, block_count; /* of triangles, for the volume; 0 without pressure */
+} cloth_part;
+
+/* Triangles of one sheet whose volume is added; with a vertex of the sheet as the origin. */
+typedef struct cloth_block {
+    word32 first, count, vertex, spare;
+} cloth_block;
+
+/* The value of a contact between two parts. */
+static inline double cloth_mean(double a, double b) {
+    return a < 0 ? b : b < 0 ? a : 0.5 * (a + b);
+}
+
+/* Parameters of a substep. */
+typedef struct cloth_substep {
+    double h;          /* seconds */
+    double from, to;   /* fractions of the step, 0 to 1 */
+    double drag;       /* the following as in abut_cloth_options */
+    double least_bend; /* below it a hinge has no direction */
+    vec3 gravity, wind;
+    word32 has_holds, has_touches, has_selves, has_pressure;
+    word32 passes; /* over contacts; an odd number */
+    word32 spare;
+} cloth_substep;
+
+/* Rounds of hinges, then of edges that several patches share, then the same for inner ones;
+ * PATCH_LANES slots each. Unused slots have no first vertex. Vertex indices of constraints are
+ * local to the patch. */
+typedef struct cloth_patch {
+    word32 first, own, all; /* in the list of vertices: its own, then the others */
+    word32 first_slot[4], rounds[4];
+} cloth_patch;
+
+/* Totals of a step over all vertices. */
+typedef struct cloth_totals {
+    word32 deepest;  /* bits of a float that is not negative, which are ordered as floats are */
+    word32 thinnest; /* the same */
+    word32 contacts;
+    word32 odd; /* 1: a vertex of a sheet is outside the valid range, 2: of a body */
+} cloth_totals;
+
+/* ---- forces ---- */
+
+/* Volumes are added in blocks of triangles, blocks in lanes, lanes by halves: the same sum for
+ * any distribution of work. */
+enum { VOLUME_BLOCK = 64, VOLUME_LANES = 256 };
+static inline double cloth_block_volume(const ABUTI_GLOBAL word32 *corners,
+                                        const ABUTI_GLOBAL cloth_block *block,
+                                        const ABUTI_GLOBAL vec3 *x) {
+    const vec3 origin = x[block->vertex];
+    double sum = 0;
+    for (word32 t = block->first; t < block->first + block->count; t++) {
+        const ABUTI_GLOBAL word32 *v = corners + 3 * (size_t)t;
+        vec3 a = v3_sub(x[v[0]], origin), b = v3_sub(x[v[1]], origin), d = v3_sub(x[v[2]], origin);
+        sum += v3_dot(a, v3_cross(b, d)) / 6;
+    }
+    return sum;
+}
+
+static inline double cloth_lane_volume(const ABUTI_GLOBAL cloth_part *part,
+                                       const ABUTI_GLOBAL double *sums, word32 lane) {
+    const word32 blocks = part->block_count, each = (blocks + VOLUME_LANES - 1) / VOLUME_LANES;
+    double sum = 0;
+    for (word32 i = lane * each; i < (lane + 1) * each && i < blocks; i++)
+        sum += sums[part->first_block + i];
+    return sum;
+}
+
+/* Boyle's law, above the outside pressure, clamped to a useful range. */
+static inline double cloth_pressure_at(const ABUTI_GLOBAL cloth_part *part, double volume) {
+    double least = 0.1 * part->volume;
+    return part->pressure * (part->volume / (volume < least ? least : volume));
+}
+
+/* Wind and pressure on the third of a triangle that belongs to a vertex. Air moves the cloth
+ * along the normal of a triangle, and a tenth as much in its plane. */
+static inline vec3 cloth_push_of(const cloth_substep *s, double pressure,
+                                 const ABUTI_GLOBAL word32 *v, const ABUTI_GLOBAL vec3 *x,
+                                 const ABUTI_GLOBAL vec3 *velocity) {
+    vec3 a = x[v[0]], b = x[v[1]], d = x[v[2]];
+    vec3 normal = v3_scale(v3_cross(v3_sub(b, a), v3_sub(d, a)), 0.5); /* its length is the area */
+    double area = cloth_length(normal);
+    if (!(area > 0))
+        return v3(0, 0, 0);
+    vec3 flow = s->wind;
+    for (int k = 0; k < 3; k++)
+        flow = v3_along(flow, -1.0 / 3, velocity[v[k]]);
+    vec3 unit = v3_scale(normal, 1 / area);
+    double across = v3_dot(flow, unit);
+    vec3 along = v3_along(flow, -across, unit);
+    vec3 force = v3_scale(unit, s->drag * area * across);
+    force = v3_along(force, 0.1 * s->drag * area, along);
+    force = v3_along(force, pressure, normal);
+    return v3_scale(force, 1.0 / 3);
+}
+
+/* Returns whether wind or pressure acts on triangles. */
+static inline bool cloth_has_air(const cloth_substep *s) {
+    return s->drag > 0 || s->has_pressure;
+}
+
+/* The position of a vertex after free motion from `at` under a force. */
+static inline vec3 cloth_predicted(const cloth_substep *s, double damping, double w, vec3 force,
+                                   vec3 velocity, vec3 at) {
+    vec3 v = v3_along(velocity, s->h * w, force);
+    if (!(w > 0))
+        return at;
+    v = v3_scale(v3_along(v, s->h, s->gravity), 1 / (1 + damping * s->h));
+    return v3_along(at, s->h, v);
+}
+
+/* ---- holds ---- */
+
+/* The point of a hold on a body. */
+static inline vec3 cloth_place_of(const cloth_hold *h, const ABUTI_GLOBAL word32 *body_corners,
+                                  const ABUTI_GLOBAL vec3 *body) {
+    const ABUTI_GLOBAL word32 *v = body_corners + 3 * (size_t)h->triangle;
+    vec3 a = body[v[0]], ab = v3_sub(body[v[1]], a), ac = v3_sub(body[v[2]], a);
+    vec3 normal = v3_cross(ab, ac);
+    double length = cloth_length(normal);
+    vec3 place = v3_along(v3_along(a, h->weight[1], ab), h->weight[2], ac);
+    return length > 0 ? v3_along(place, h->offset / length, normal) : place;
+}
+
+/* The target of a hold in a step from `at`, the position of its vertex. `given` are the targets
+ * of the last step and of this one, for points. */
+static inline void cloth_place_hold(cloth_hold *h, const ABUTI_GLOBAL word32 *body_corners,
+                                    const ABUTI_GLOBAL vec3 *body,
+                                    const ABUTI_GLOBAL vec3 *body_end,
+                                    const ABUTI_GLOBAL vec3 *given, vec3 at) {
+    bool is_given = h->triangle == ABUT_NONE;
+    h->to = is_given ? given[1] : cloth_place_of(h, body_corners, body_end);
+    h->from = is_given ? given[0] : cloth_place_of(h, body_corners, body);
+    h->from = h->compliance > 0 ? h->from : at;
+}
+
+/* The position of an attached vertex, from `at`: its target if it is pinned; otherwise a spring
+ * pulls it there, by XPBD. */
+static inline vec3 cloth_held_at(const cloth_substep *s, const ABUTI_GLOBAL cloth_hold *h, double w,
+                                 vec3 at) {
+    vec3 from = h->from, to = h->to;
+    vec3 place = v3_along(v3_scale(from, 1 - s->to), s->to, to); /* exactly `to` at the end */
+    double pull = 1, compliance = h->compliance;
+    if (compliance > 0)
+        pull = w / (w + compliance / (s->h * s->h));
+    return pull < 1 ? v3_along(at, pull, v3_sub(place, at)) : place;
+}
+
+/* ---- constraints ---- */
+
+/* Moves the vertices x of an edge, with inverse masses w, together or apart. Returns false if
+ * there is nothing to do. */
+static inline bool cloth_pull_edge(const cloth_substep *s, const cloth_edge *e, const double *w,
+                                   vec3 *x) {
+    vec3 d = v3_sub(x[1], x[0]);
+    double length = cloth_length(d);
+    if (!(w[0] + w[1] > 0) || !(length > 0))
+        return false;
+    double lambda = (length - e->rest) / (w[0] + w[1] + e->compliance / (s->h * s->h)) / length;
+    x[0] = v3_along(x[0], w[0] * lambda, d);
+    x[1] = v3_along(x[1], -w[1] * lambda, d);
+    return true;
+}
+
+/* The same for the four vertices of a hinge. */
+static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g, const double *w,
+                                    vec3 *x) {
+    vec3 sum = v3(0, 0, 0);
+    double weight = g->compliance / (s->h * s->h);
+    for (int k = 0; k < 4; k++) {
+        sum = v3_along(sum, g->k[k], x[k]);
+        weight += w[k] * g->k[k] * g->k[k];
+    }
+    double length = cloth_length(sum);
+    if (!(length > s->least_bend) || !(weight > 0))
+        return false;
+    double lambda = (length - g->rest) / weight / length;
+    for (int k = 0; k < 4; k++)
+        x[k] = v3_along(x[k], -lambda * w[k] * g->k[k], sum);
+    return true;
+}
+
+/* Applies a constraint to the positions of a patch. */
+#define CLOTH_HOLD(name, type, corners, pull)                                            \
+    static inline void name(const cloth_substep *s, type c, const CLOTH_LOCAL double *w, \
+                            CLOTH_LOCAL vec3 *x) {                                       \
+        double some_w[corners];                                                          \
+        vec3 some_x[corners];                                                            \
+        for (int k = 0; k < corners; k++) {                                              \
+            some_w[k] = w[c.vertex[k]];                                                  \
+            some_x[k] = x[c.vertex[k]];                                                  \
+        }                                                                                \
+        if (pull(s, &c, some_w, some_x))                                                 \
+            for (int k = 0; k < corners; k++)                                            \
+                x[c.vertex[k]] = some_x[k];                                              \
+    }
+CLOTH_HOLD(cloth_hold_edge, cloth_edge, 2, cloth_pull_edge)
+CLOTH_HOLD(cloth_hold_hinge, cloth_hinge, 4, cloth_pull_hinge)
+
+/* ---- contacts ---- */
+
+/* Features that are too near separate gradually, to avoid jumps. */
+static inline double cloth_distance_to_keep(double distance, double thick) {
+    return distance < thick ? distance + 0.2 * (thick - distance) : thick;
+}
+
+/* Computes the touch of a vertex from its closest point on bodies, whose vertices move from `body`
+ * to `body_end`. Parts are those of all vertices: of sheets, then of bodies. Returns its distance;
+ * the range if it touches nothing. */
+static inline double cloth_touch_of(const ABUTI_GLOBAL cloth_nearest *n, word32 v, vec3 at,
+                                    double range, word32 vertices,
+                                    const ABUTI_GLOBAL word32 *part_of,
+                                    const ABUTI_GLOBAL cloth_part *parts,
+                                    const ABUTI_GLOBAL word32 *body_corners,
+                                    const ABUTI_GLOBAL vec3 *body,
+                                    const ABUTI_GLOBAL vec3 *body_end, cloth_touch *touch) {
+    double distance = n->distance;
+    touch->is_near = n->triangle != ABUT_NONE && distance > 0;
+    if (!touch->is_near)
+        return range;
+    const ABUTI_GLOBAL word32 *corner = body_corners + 3 * (size_t)n->triangle;
+    const ABUTI_GLOBAL cloth_part *mine = &parts[part_of[v]],
+                                  *other = &parts[part_of[vertices + corner[0]]];
+    touch->spare = 0;
+    touch->point = n->point;
+    touch->normal = v3_scale(v3_sub(at, touch->point), 1 / distance);
+    touch->least = cloth_distance_to_keep(distance, cloth_mean(mine->thickness, other->thickness));
+    touch->friction = cloth_mean(mine->friction, other->friction);
+    touch->movement = v3(0, 0, 0);
+    for (int k = 0; k < 3; k++)
+        touch->movement = v3_along(touch->movement, n->barycentric[k],
+                                   v3_sub(body_end[corner[k]], body[corner[k]]));
+    return distance < range ? distance : range;
+}
+
+/* Friction: reduces the motion along a surface by at most the friction coefficient times the
+ * push of the surface. */
+static inline vec3 cloth_rub(vec3 slip, vec3 normal, double pushed, double friction) {
+    slip = v3_along(slip, -v3_dot(slip, normal), normal);
+    double length = cloth_length(slip), most = friction * pushed;
+    return length > most ? v3_scale(slip, most / length) : slip;
+}
+
+/* The position of a vertex that stays on its side of the plane. It moves from `was` to `at`. */
+static inline vec3 cloth_keep_touch(const cloth_substep *s, const cloth_touch *t, vec3 was,
+                                    vec3 at) {
+    vec3 point = v3_along(t->point, s->to, t->movement);
+    double off = t->least - v3_dot(v3_sub(at, point), t->normal);
+    if (!(off > 0))
+        return at;
+    at = v3_along(at, off, t->normal);
+    vec3 slip = v3_along(v3_sub(at, was), s->from - s->to, t->movement);
+    return v3_sub(at, cloth_rub(slip, t->normal, off, t->friction));
+}
+
+static inline vec3 cloth_mix(vec3 a, vec3 b, vec3 c, const double *weight) {
+    return v3_along(v3_along(v3_scale(a, weight[0]), weight[1], b), weight[2], c);
+}
+
+/* The motion of vertex v relative to its face that a contact requires: apart, with friction. In
+ * the substep both sides have moved from `before` to `now`. */
+static inline vec3 cloth_push_apart(const cloth_self *self, word32 v,
+                                    const ABUTI_GLOBAL vec3 *before, const ABUTI_GLOBAL vec3 *now) {
+    const word32 a = self->vertex[0], b = self->vertex[1], c = self->vertex[2];
+    const vec3 gap = v3_sub(now[v], cloth_mix(now[a], now[b], now[c], self->weight));
+    const double off = self->least - v3_dot(gap, self->normal);
+    if (!(off > 0))
+        return v3(0, 0, 0);
+    vec3 was = v3_sub(before[v], cloth_mix(before[a], before[b], before[c], self->weight));
+    vec3 slip = cloth_rub(v3_sub(gap, was), self->normal, off, self->friction);
+    return v3_sub(v3_scale(self->normal, off), slip);
+}
+
+/* The position of vertex v that keeps its distance from the cloth. Each side of a contact moves by
+ * half of what it requires, and a vertex by the mean of its contacts: that with its own face, and
+ * those of faces that it is a corner of, by its weight in them. These are a linked list of 3 u + k
+ * for corner k of the face of vertex u, in ascending order, so that the sum has the same bits
+ * everywhere. */
+static inline vec3 cloth_keep_apart(word32 v, const ABUTI_GLOBAL cloth_self *selves,
+                                    const ABUTI_GLOBAL word32 *heads,
+                                    const ABUTI_GLOBAL word32 *chain,
+                                    const ABUTI_GLOBAL vec3 *before, const ABUTI_GLOBAL vec3 *now) {
+    vec3 sum = v3(0, 0, 0);
+    double shares = 1;
+    if (selves[v].vertex[0] != ABUT_NONE) {
+        cloth_self self = selves[v];
+        sum = cloth_push_apart(&self, v, before, now);
+    }
+    for (word32 i = heads[v]; i != ABUT_NONE; i = chain[i]) {
+        cloth_self self = selves[i / 3];
+        const double share = self.weight[i % 3];
+        sum = v3_along(sum, -share, cloth_push_apart(&self, i / 3, before, now));
+        shares += share;
+    }
+    return v3_along(now[v], 0.5 / shares, sum);
+}
+
+/* ---- search for faces of the cloth ---- */
+
+/* Parameters of the search. */
+typedef struct cloth_search {
+    double cell;  /* of the grid: corners of a face that is in range are not further away */
+    double range; /* distance at which a face is near */
+    word32 mask;  /* number of buckets, a power of two, minus one */
+    word32 spare;
+} cloth_search;
+
+/* The sheets that it searches: corners of faces, faces around vertices, positions at rest and
+ * current ones, and the part of each vertex. */
+typedef struct cloth_sheets {
+    const ABUTI_GLOBAL word32 *corners, *begin, *faces, *part_of;
+    const ABUTI_GLOBAL cloth_part *parts;
+    const ABUTI_GLOBAL vec3 *rest, *x;
+} cloth_sheets;
+
+static inline int cloth_cell_of(double at, double cell) {
+    double number = floor(at / cell);
+    return (int)(number < -1e9 ? -1e9 : number > 1e9 ? 1e9 : number);
+}
+
+static inline word32 cloth_bucket(int x, int y, int z, word32 mask) {
+    word32 h = (word32)x * 73856093u ^ (word32)y * 19349663u ^ (word32)z * 83492791u;
+    return (h ^ h >> 15) & mask;
+}
+
+static inline word32 cloth_bucket_at(vec3 at, const cloth_search *s) {
+    return cloth_bucket(cloth_cell_of(at.x, s->cell), cloth_cell_of(at.y, s->cell),
+                        cloth_cell_of(at.z, s->cell), s->mask);
+}
+
+static inline void cloth_weigh(double a, double b, double c, double *weight) {
+    weight[0] = a;
+    weight[1] = b;
+    weight[2] = c;
+}
+
+/* The closest point of a triangle to p, as weights of its corners (Ericson 2005, section 5.1.5). */
+static inline void cloth_nearest_weights(vec3 p, vec3 a, vec3 b, vec3 c, double *weight) {
+    vec3 ab = v3_sub(b, a), ac = v3_sub(c, a), ap = v3_sub(p, a), bp = v3_sub(p, b),
+         cp = v3_sub(p, c);
+    double d1 = v3_dot(ab, ap), d2 = v3_dot(ac, ap), d3 = v3_dot(ab, bp), d4 = v3_dot(ac, bp),
+           d5 = v3_dot(ab, cp), d6 = v3_dot(ac, cp);
+    double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
+    double sum = va + vb + vc;
+    if (d1 <= 0 && d2 <= 0)
+        cloth_weigh(1, 0, 0, weight);
+    else if (d3 >= 0 && d4 <= d3)
+        cloth_weigh(0, 1, 0, weight);
+    else if (d6 >= 0 && d5 <= d6)
+        cloth_weigh(0, 0, 1, weight);
+    else if (vc <= 0 && d1 >= 0 && d3 <= 0)
+        cloth_weigh(1 - d1 / (d1 - d3), d1 / (d1 - d3), 0, weight);
+    else if (vb <= 0 && d2 >= 0 && d6 <= 0)
+        cloth_weigh(1 - d2 / (d2 - d6), 0, d2 / (d2 - d6), weight);
+    else if (va <= 0 && d4 - d3 >= 0 && d5 - d6 >= 0) {
+        double t = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+        cloth_weigh(0, 1 - t, t, weight);
+    } else if (sum > 0)
+        cloth_weigh(va / sum, vb / sum, vc / sum, weight);
+    else
+        cloth_weigh(1, 0, 0, weight);
+}
+
+static inline bool cloth_is_within(vec3 a, vec3 b, double distance) {
+    vec3 d = v3_sub(a, b);
+    return v3_dot(d, d) <= distance * distance;
+}
+
+/* The nearest face so far of a vertex. */
+typedef struct cloth_found {
+    double sq;
+    word32 face;
+    double weight[3];
+} cloth_found;
+
+/* Whether a vertex of the part of vertex v is too near at rest for a contact. */
+static inline bool cloth_is_neighbour(const cloth_sheets *all, word32 u, word32 v) {
+    return all->part_of[u] == all->part_of[v] &&
+           cloth_is_within(all->rest[u], all->rest[v], all->parts[all->part_of[v]].rest_range);
+}
+
+/* Tests the faces around vertex u for vertex v. Of two equally near faces the lower index
+ * counts, so that the order does not matter. */
+static inline void cloth_try_faces(const cloth_search *s, const cloth_sheets *all, word32 v,
+                                   word32 u, cloth_found *best) {
+    vec3 at = all->x[v];
+    for (word32 k = all->begin[u]; k < all->begin[u + 1]; k++) {
+        word32 face = all->faces[k];
+        const ABUTI_GLOBAL word32 *c = all->corners + 3 * (size_t)face;
+        if (cloth_is_neighbour(all, c[0], v) || cloth_is_neighbour(all, c[1], v) ||
+            cloth_is_neighbour(all, c[2], v))
+            continue;
+        double weight[3];
+        vec3 p = all->x[c[0]], q = all->x[c[1]], r = all->x[c[2]];
+        if ((u != c[0] && cloth_is_within(p, at, s->cell)) ||
+            (u == c[2] && cloth_is_within(q, at, s->cell)))
+            continue; /* already tested through an earlier corner */
+        cloth_nearest_weights(at, p, q, r, weight);
+        vec3 off = v3_sub(at, cloth_mix(p, q, r, weight));
+        double sq = v3_dot(off, off);
+        if (!(sq < best->sq || (sq == best->sq && face < best->face)))
+            continue;
+        best->sq = sq;
+        best->face = face;
+        cloth_weigh(weight[0], weight[1], weight[2], best->weight);
+    }
+}
+
+/* Cells around a vertex, including its own. */
+enum { CLOTH_CELLS = 27 };
+
+static inline cloth_found cloth_found_none(const cloth_search *s) {
+    cloth_found none;
+    none.sq = s->range * s->range;
+    none.face = ABUT_NONE;
+    cloth_weigh(0, 0, 0, none.weight);
+    return none;
+}
+
+/* Tests the faces near vertex v in one of the cells around it. Vertices of a bucket are a linked
+ * list, last inserted first. */
+static inline void cloth_search_cell(const cloth_search *s, const cloth_sheets *all, word32 v,
+                                     int cell, const ABUTI_GLOBAL word32 *heads,
+                                     const ABUTI_GLOBAL word32 *chain, cloth_found *best) {
+    vec3 at = all->x[v];
+    const int cx = cloth_cell_of(at.x, s->cell) + cell % 3 - 1,
+              cy = cloth_cell_of(at.y, s->cell) + cell / 3 % 3 - 1,
+              cz = cloth_cell_of(at.z, s->cell) + cell / 9 - 1;
+    for (word32 u = heads[cloth_bucket(cx, cy, cz, s->mask)]; u != ABUT_NONE; u = chain[u])
+        if (cloth_is_within(all->x[u], at, s->cell) && !cloth_is_neighbour(all, u, v))
+            cloth_try_faces(s, all, v, u, best);
+}
+
+/* The face of vertex v, from the nearest of all cells. A face of the same sheet that is near at
+ * rest may stay as near. Returns its distance; the range if there is none. */
+static inline double cloth_self_of(const cloth_search *s, const cloth_sheets *all, word32 v,
+                                   const cloth_found *best, cloth_self *self) {
+    self->vertex[0] = ABUT_NONE;
+    if (best->face == ABUT_NONE || !(best->sq > 0))
+        return s->range;
+    double distance = sqrt(best->sq);
+    for (int k = 0; k < 3; k++) {
+        self->vertex[k] = all->corners[3 * (size_t)best->face + (size_t)k];
+        self->weight[k] = best->weight[k];
+    }
+    self->spare = 0;
+    const word32 a = self->vertex[0], b = self->vertex[1], c = self->vertex[2];
+    const ABUTI_GLOBAL vec3 *x = all->x, *rest = all->rest;
+    const ABUTI_GLOBAL cloth_part *mine = &all->parts[all->part_of[v]],
+                                  *other = &all->parts[all->part_of[a]];
+    self->normal = v3_scale(v3_sub(x[v], cloth_mix(x[a], x[b], x[c], self->weight)), 1 / distance);
+    self->friction = cloth_mean(mine->friction, other->friction);
+    double thickness = cloth_mean(mine->thickness, other->thickness);
+    if (mine == other) {
+        vec3 off = v3_sub(rest[v], cloth_mix(rest[a], rest[b], rest[c], self->weight));
+        double apart = cloth_length(off);
+        thickness = apart < thickness ? apart : thickness;
+    }
+    self->least = cloth_distance_to_keep(distance, thickness);
+    return distance;
+}
+
+/* ---- the ends of a substep and of a step ---- */
+
+/* The position of a vertex that keeps its contacts. x are the positions at the start of the
+ * substep, `now` those after constraints or the last pass. */
+static inline vec3 cloth_keep_contacts(const cloth_substep *s, word32 v, double w,
+                                       const ABUTI_GLOBAL cloth_self *selves,
+                                       const ABUTI_GLOBAL word32 *heads,
+                                       const ABUTI_GLOBAL word32 *chain,
+                                       const ABUTI_GLOBAL cloth_touch *touches,
+                                       const ABUTI_GLOBAL vec3 *x, const ABUTI_GLOBAL vec3 *now) {
+    vec3 at = now[v];
+    if (!(w > 0))
+        return at;
+    if (s->has_selves)
+        at = cloth_keep_apart(v, selves, heads, chain, x, now);
+    if (s->has_touches && touches[v].is_near) {
+        cloth_touch touch = touches[v];
+        at = cloth_keep_touch(s, &touch, x[v], at);
+    }
+    return at;
+}
+
+/* The aim of a vertex: a float. NaN if it is outside the valid range. */
+static inline vec3 cloth_aim_of(vec3 to) {
+    double none = NAN;
+    return cloth_is_near(to) ? cloth_round(to) : v3(none, none, none);
+}
+
+/* The same for vertex i of all: that of a sheet is at x, that of a body at `body_end`. */
+static inline vec3 cloth_aim_at(word32 i, word32 vertices, const ABUTI_GLOBAL vec3 *x,
+                                const ABUTI_GLOBAL vec3 *body_end) {
+    return cloth_aim_of(i < vertices ? x[i] : body_end[i - vertices]);
+}
+
+/* The final position of a vertex, after fields have moved it, and its velocity if it could not
+ * reach its aim. */
+static inline vec3 cloth_settle(double w, vec3 start, vec3 aim, vec3 end, double seconds,
+                                ABUTI_GLOBAL vec3 *velocity) {
+    end = w > 0 ? cloth_round(end) : aim;
+    vec3 off = v3_sub(end, aim);
+    if (v3_dot(off, off) > 0)
+        *velocity = v3_scale(v3_sub(end, start), 1 / seconds);
+    return end;
+}
+
+#endif

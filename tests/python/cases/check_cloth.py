@@ -1,0 +1,117 @@
+"""Cloth: sheets and bodies, attachments, reports; what passes through nothing."""
+
+import unittest
+
+import numpy as np
+
+import abut
+
+UP = [0, 0, 0, 0, 0, 0, 1]
+
+
+def sheet(segments=8):
+    return abut.shape("sheet", segments=segments, rings=segments)
+
+
+class Cloths(unittest.TestCase):
+    def test_sheets_fall_on_bodies_and_stay_free(self):
+        cloth = abut.Cloth(gravity=[0, 0, -9.81], drag=0.1)
+        sheets = [
+            cloth.add_sheet(sheet(8 + i).transformed([0, 0, 0.55 + 0.06 * i]), bend=1e-4, friction=0.4, damping=0.5)
+            for i in range(3)
+        ]
+        box = cloth.add_body(abut.shape("box", size=0.8, segments=2), UP, friction=0.5)
+        ball = cloth.add_body(abut.shape("icosphere", radius=0.2), [0.7, 0, 0.1])
+        self.assertEqual((sheets, box, ball), ([0, 1, 2], 0, 1))
+        contacts = 0
+        for frame in range(30):
+            cloth.set_body_pose(box, [0, 0, 0.002 * frame, 0, 0, np.sin(0.005 * frame), np.cos(0.005 * frame)])
+            report = cloth.step()
+            contacts += report.contacts
+            self.assertEqual((report.fraction, report.lagging), (1, 0))
+            self.assertEqual(report.guarantee.level, "guaranteed")
+            self.assertTrue(cloth.is_free())
+            self.assertEqual(len(cloth.intersections()), 0)
+        self.assertGreater(contacts, 500)
+        for each in sheets:
+            self.assertEqual(cloth.positions(each).shape, (cloth.mesh(each).vertex_count, 3))
+            np.testing.assert_array_equal(cloth.positions(each), cloth.mesh(each).vertices)
+            self.assertEqual(cloth.velocities(each).shape, cloth.aims(each).shape)
+        np.testing.assert_array_equal(cloth.body_positions(ball), cloth.body_mesh(ball).vertices)
+        self.assertIn("3 sheets", repr(cloth))
+        energy = cloth.energy()
+        self.assertTrue(energy.kinetic > 0 and energy.elastic > 0)
+        material = cloth.material(1)
+        self.assertEqual((material["stretch"], material["density"], material["friction"]), (200, 0.2, 0.4))
+
+    def test_attachments(self):
+        cloth = abut.Cloth(gravity=[0, 0, -9.81])
+        number = cloth.add_sheet(sheet(6))
+        body = cloth.add_body(abut.shape("box", size=0.2), [0.5, 0.5, 0.15])
+        start = cloth.positions(number)
+        cloth.attach(number, [0, 6])
+        cloth.attach(number, 48, body, stiffness=100)
+        for i in range(1, 11):
+            cloth.set_targets(number, [6], start[[6]] + [0, 0, 0.01 * i])
+            cloth.set_body_positions(body, cloth.body_positions(body).astype(np.float32) + np.float32(0.01))
+            cloth.step()
+        np.testing.assert_array_equal(cloth.positions(number)[0], start[0])
+        np.testing.assert_allclose(cloth.positions(number)[6], start[6] + [0, 0, 0.1], atol=1e-6)
+        self.assertLess(cloth.positions(number)[24, 2], start[24, 2])
+        cloth.detach(number, [0])
+        for _ in range(5):
+            cloth.step()
+        self.assertLess(cloth.positions(number)[0, 2], -0.01)
+
+    def test_fields(self):
+        figure = abut.Character.figure("mannequin")
+        radial = abut.RadialField(figure).set_pose(figure.pose("walk", 0))
+        cloth = abut.Cloth(gravity=[0, -9.81, 0], ignore_self=True)
+        number = cloth.add_sheet(sheet(16).transformed([0, 1.9, 0, 0.7071067811865476, 0, 0, 0.7071067811865476]))
+        cloth.add_body(figure.mesh(figure.pose("walk", 0)))
+        cloth.add_radial(radial)
+        hits = 0
+        for _ in range(40):
+            report = cloth.step()
+            hits += report.impacts
+        self.assertEqual(report.guarantee.level, "unreliable")
+        self.assertGreater(hits, 50)
+        moved, depth = cloth.push_out(0.05)
+        self.assertTrue(moved >= 0 and depth >= 0)
+        self.assertGreater(cloth.positions(number)[:, 1].max(), 1)
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(abut.ArgumentError, "gravity"):
+            abut.Cloth(gravity=[0, 0, np.nan])
+        cloth = abut.Cloth()
+        with self.assertRaisesRegex(abut.ArgumentError, "no sheet"):
+            cloth.step()
+        with self.assertRaisesRegex(abut.ArgumentError, "material->bend"):
+            cloth.add_sheet(sheet(), bend=-1)
+        number = cloth.add_sheet(sheet())
+        cloth.add_sheet(sheet().transformed([0.1, 0.2, 0, 0.5, 0, 0, 1]))
+        with self.assertRaisesRegex(abut.ArgumentError, "intersects"):
+            cloth.step()
+        found = cloth.intersections()
+        self.assertTrue(len(found) > 2 and not cloth.is_free())
+        self.assertEqual((set(found["sheet"]), set(found["other_sheet"])), ({0}, {1}))
+        self.assertEqual(set(found["other_body"]), {abut.NONE})
+        for wrong in (lambda: cloth.positions(2), lambda: cloth.body_mesh(0), lambda: cloth.attach(2, [0])):
+            with self.assertRaisesRegex(abut.ArgumentError, "there are"):
+                wrong()
+        with self.assertRaisesRegex(abut.ArgumentError, "add all sheets and bodies first"):
+            cloth.add_body(sheet())
+        with self.assertRaisesRegex(abut.ArgumentError, "as many points"):
+            cloth.set_targets(number, [0, 1], [[0, 0, 0]])
+        with self.assertRaisesRegex(abut.ArgumentError, "not attached"):
+            cloth.set_targets(number, [0], [[0, 0, 0]])
+        with self.assertRaisesRegex(abut.ArgumentError, "out of range"):
+            cloth.attach(number, [-1])
+        with self.assertRaisesRegex(abut.ArgumentError, "whole numbers"):
+            cloth.attach(number, [0.5])
+        with self.assertRaisesRegex(abut.ArgumentError, "radial fields"):
+            cloth.push_out(1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -351,26 +351,33 @@ static const abut_colour method_colours[METHODS] = {
     {0.80f, 0.10f, 0.05f, 1}, {0.10f, 0.35f, 0.85f, 1}, {0.10f, 0.60f, 0.25f, 1},
     {0.60f, 0.25f, 0.75f, 1}, {0.90f, 0.55f, 0.05f, 1}, {0.30f, 0.30f, 0.30f, 1}};
 
-/* Adds the contacts of a method: to the picture, and to the page as a layer. */
+/* Adds the contacts of the pairs that a method computes: to the picture, and to the page as a
+ * layer. */
 static void draw_method(tool_run *tool, abut_picture *picture, const compared_method *m,
                         double arrow, abut_colour colour) {
-    const size_t count = (size_t)m->contact_count;
-    abut_vec3 *ends = tool_array(2 * count + 1, sizeof *ends);
-    double *depths = tool_array(count + 1, sizeof *depths);
-    abut_colour *colours = tool_array(count + 1, sizeof *colours);
+    const size_t all = (size_t)m->contact_count;
+    abut_vec3 *from = tool_array(all + 1, sizeof *from), *to = tool_array(all + 1, sizeof *to);
+    double *depths = tool_array(all + 1, sizeof *depths);
+    abut_colour *colours = tool_array(all + 1, sizeof *colours);
     char name[80];
-    for (size_t i = 0; i < count; i++) {
-        ends[i] = m->contacts[i].point;
-        ends[count + i] = vec_along(ends[i], arrow, m->contacts[i].normal);
-        depths[i] = m->contacts[i].depth;
-        colours[i] = colour;
-        ensure(abut_picture_add_point(picture, ends[i], 7, colour));
-        ensure(abut_picture_add_line(picture, ends[i], ends[count + i], 2, colour));
+    size_t count = 0;
+    for (size_t i = 0; i < all; i++) {
+        const abut_contact *contact = &m->contacts[i];
+        bool computes;
+        depth_of(m, contact->a, contact->b, &computes);
+        if (!computes)
+            continue;
+        from[count] = contact->point;
+        to[count] = vec_along(contact->point, arrow, contact->normal);
+        depths[count] = contact->depth;
+        colours[count] = colour;
+        ensure(abut_picture_add_point(picture, from[count], 7, colour));
+        ensure(abut_picture_add_line(picture, from[count], to[count], 2, colour));
+        count++;
     }
     snprintf(name, sizeof name, "contacts by %s", abut_world_method_name(m->method));
     if (tool->view && count)
-        view_arrows(tool->view, name, ends, ends + count, colours, count,
-                    &(view_column){"depth", depths}, 1);
+        view_arrows(tool->view, name, from, to, colours, count, &(view_column){"depth", depths}, 1);
 }
 
 static void draw(tool_run *tool, const tool_arguments *arguments, const comparison *c) {

@@ -464,7 +464,7 @@ static const tool_option options[] = {
 const tool_command command_compare = {
     .name = "compare",
     .operands = "SCENE.json | MESH...",
-    .summary = "all contact methods on one scene: what each finds, misses and costs",
+    .summary = "all contact methods on one scene: misses, errors, time and memory",
     .about =
         "Computes the contacts of a scene by each method of a world, and compares them with exact "
         "contacts: pairs found, missed and false, errors of penetration depths, the guarantee, the "

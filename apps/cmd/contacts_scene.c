@@ -16,7 +16,7 @@ typedef struct touches {
     abut_contact *list;
     uint64_t count, touching; /* pairs with a contact */
     abut_world_event *events; /* of pairs with a contact, `touching` of them */
-    abut_radial **radial;     /* of characters */
+    tool_item *items;
     abut_reliability reliability;
 } touches;
 
@@ -35,77 +35,22 @@ static void fill_row(const void *data, size_t row, double *values) {
 
 /* ---- building the world ---- */
 
-static bool method_of(const char *word, abut_world_method *method) {
-    for (int i = ABUT_WORLD_AUTO; i <= ABUT_WORLD_LAYERS; i++)
-        if (strcmp(word, abut_world_method_name((abut_world_method)i)) == 0) {
-            *method = (abut_world_method)i;
-            return true;
-        }
-    return false;
-}
-
-/* The radial fields of a posed character at the pose of its body. */
-static void make_radial(const abut_scene_body *body, abut_radial **radial) {
-    const uint32_t bone_count = get_character_info(body->character).bone_count;
-    const uint32_t count = abut_mesh_vertex_count(body->mesh);
-    const abut_pose *pose = &body->collider.pose, turn = {pose->rotation, {0, 0, 0}};
-    abut_character_matrix *bones = tool_array((size_t)bone_count + 1, sizeof *bones);
-    abut_vec3 *positions = tool_array((size_t)count + 1, sizeof *positions);
-    ensure(abut_radial_create(body->character, NULL, radial));
-    for (uint32_t i = 0; i < bone_count; i++)
-        for (int column = 0; column < 4; column++) {
-            const abut_character_matrix *m = &body->bones[i];
-            abut_vec3 v = {m->m[0][column], m->m[1][column], m->m[2][column]};
-            ensure(abut_pose_apply(column == 3 ? pose : &turn, v, &v));
-            bones[i].m[0][column] = v.x;
-            bones[i].m[1][column] = v.y;
-            bones[i].m[2][column] = v.z;
-        }
-    for (uint32_t i = 0; i < count; i++)
-        ensure(abut_pose_apply(pose, mesh_point(body->mesh, i), &positions[i]));
-    ensure(abut_radial_set_positions(*radial, bones, abut_array_host(positions)));
-}
-
-/* Makes a character body, unless another method is selected. */
-static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
-    const abut_scene_body *body = &t->assembly.bodies[i];
-    const bool character =
-        body->character && (method == ABUT_WORLD_AUTO || method == ABUT_WORLD_RADIAL);
-    const abut_collider_kind kind = body->collider.kind;
-    abut_world_item item = {.size = sizeof(abut_world_item),
-                            .collider = body->collider,
-                            .motion = kind == ABUT_COLLIDER_PLANE ? ABUT_WORLD_STATIC
-                                                                  : ABUT_WORLD_DYNAMIC,
-                            .group = body->group,
-                            .mask = body->mask,
-                            .margin = body->margin,
-                            .method = kind == ABUT_COLLIDER_MESH ? method : ABUT_WORLD_AUTO};
-    if (character)
-        make_radial(body, &t->radial[i]);
-    uint32_t id;
-    if (character) { /* in world coordinates */
-        item.collider = abut_collider_make(ABUT_COLLIDER_CHARACTER, abut_pose_identity());
-        item.collider.shape.character = t->radial[i];
-    }
-    return abut_world_add(t->world, &item, &id);
-}
-
 static void make_world(tool_run *tool, const tool_arguments *arguments,
                        const abut_world_options *options, touches *t) {
     const tool_given *given = option_given(arguments, "method");
     const abut_scene_arrays it = get_scene_arrays(t->assembly.scene);
     abut_world_method all = ABUT_WORLD_AUTO, method;
-    if (given && !method_of(given->words, &all))
+    if (given && !method_named(given->words, &all))
         tool_refuse(tool, "--method of a scene must be auto, exact, field, map or layers, not '%s'",
                     given->words);
-    t->radial = tool_array((size_t)t->assembly.count + 1, sizeof(abut_radial *));
+    t->items = tool_array((size_t)t->assembly.count + 1, sizeof *t->items);
     ensure(abut_world_create(tool->context, options, &t->world));
     for (uint32_t i = 0; i < t->assembly.count; i++) {
         const char *said = t->assembly.bodies[i].method;
         method = all;
         if (said)
-            method_of(said, &method);
-        abut_status status = add_body(t, i, method);
+            method_named(said, &method);
+        abut_status status = item_add(&t->assembly, i, method, t->world, &t->items[i]);
         if (status) {
             tool_text name = {0};
             assembly_name(&t->assembly, i, &name);
@@ -338,8 +283,8 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     touches t = {0};
     int code = run_scene_contacts(tool, arguments, &t);
     abut_world_destroy(t.world);
-    for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
-        abut_radial_destroy(t.radial[i]);
+    for (uint32_t i = 0; t.items && i < t.assembly.count; i++)
+        abut_radial_destroy(t.items[i].radial);
     assembly_free(&t.assembly);
     return code;
 }

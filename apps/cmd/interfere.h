@@ -39,6 +39,22 @@ void assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_op
 void assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
                    abut_colour colour);
 
+/* ---- scene_items.c: bodies as items of a world ---- */
+
+/* What an item needs besides the assembly: radial fields, bones and positions of a character. */
+typedef struct tool_item {
+    abut_radial *radial; /* owned; null unless the item is a character */
+    abut_character_matrix *bones;
+    abut_vec3 *positions;
+} tool_item;
+
+/* Reads the name of a pair method; returns false for other words. */
+bool method_named(const char *word, abut_world_method *method);
+/* Adds a body to a world; its id is `i` if all bodies are added in order. A body with a skeleton is
+ * a character if the method is AUTO or RADIAL, otherwise a mesh. */
+abut_status item_add(const tool_assembly *assembly, uint32_t i, abut_world_method method,
+                     abut_world *world, tool_item *item);
+
 /* ---- interfere_find.c: which bodies interfere ---- */
 
 typedef enum clash_kind {

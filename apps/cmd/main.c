@@ -392,13 +392,18 @@ static int find_command(int count, char **words) {
 /* Commands that several processes can run together. */
 #define SHARED_COMMANDS "field|sweep|distance|contacts|version|help"
 
-void tool_make_context(tool_run *tool) {
+abut_context_options tool_context_options(tool_run *tool) {
     abut_context_options options = abut_context_options_default();
     options.thread_count = tool->threads;
     options.progress_user = tool->progress;
     options.progress = progress_report;
     options.log_user = tool;
     options.log = tool_log;
+    return options;
+}
+
+void tool_make_context(tool_run *tool) {
+    const abut_context_options options = tool_context_options(tool);
     ensure(abut_context_create(&options, &tool->context));
 }
 

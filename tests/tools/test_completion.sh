@@ -24,8 +24,8 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     got=$(bash complete.bash completion.bash "$tool" "$@")
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
-completes "contacts convert " abut co
-completes "batch bench cache character clearance contacts convert demo deviation devices distance field help info inside interfere make map nearest offset overlap picture radial ray replay samples selfcheck slice sweep thickness version view " abut ""
+completes "compare contacts convert " abut co
+completes "batch bench cache character clearance compare contacts convert demo deviation devices distance field help info inside interfere make map nearest offset overlap picture radial ray replay samples selfcheck slice sweep thickness version view " abut ""
 completes "--help --json --quiet --threads --version " abut --
 completes "info inside interfere " abut --json in
 completes "info inside interfere " abut --threads 2 in

@@ -330,10 +330,7 @@ double test_random_real(test_random *random, double lo, double hi) {
 }
 
 uint32_t test_rounds(uint32_t full) {
-    if (test_thorough() || full < 8)
-        return full;
-    const uint32_t daily = full / 8;
-    return !test_brief() || daily < 4 ? daily : daily < 16 ? 4 : daily / 4;
+    return test_thorough() || full < 8 ? full : full / 8;
 }
 
 uint32_t test_random_below(test_random *random, uint32_t bound) {

@@ -106,8 +106,7 @@ bool test_thorough(void);
 /* Whether a sanitizer makes all slow, and the run is not thorough: inputs that are large or
  * many only to take time may be less then. */
 bool test_brief(void);
-/* How many rounds of random samples to run: `full` in a thorough run, else an eighth, or a
- * thirty-second where test_brief() is true. */
+/* How many rounds of random samples to run: `full` in a thorough run, else an eighth. */
 uint32_t test_rounds(uint32_t full);
 
 /* A fresh folder that exists until the program ends; every call gives the same one. */

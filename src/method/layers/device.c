@@ -173,11 +173,12 @@ static abut_status upload_solids(abut_layers *layers, const mesh_offsets *p) {
     layers_device *d = layers->device;
     const layers_mesh *meshes = layers->meshes.data;
     size_t solids = layers->solids.count;
-    uint32_t(*chunks)[2], (*group_masks)[2];
-    abut_status status = ABUTI_ALLOCATE(layers->context, ABUTI_ARRAY(chunks, p->chunks),
-                                        ABUTI_ARRAY(group_masks, solids));
-    if (status)
-        return status;
+    uint32_t(*chunks)[2] = abuti_allocate(layers->context, p->chunks, sizeof *chunks);
+    uint32_t(*group_masks)[2] = abuti_allocate(layers->context, solids, sizeof *group_masks);
+    if (!chunks || !group_masks) {
+        ABUTI_RELEASE(layers->context, chunks, group_masks);
+        return ABUT_ERROR_MEMORY;
+    }
     abuti_kit_reserve(&d->kit, VERTICES, p->vertices, sizeof(vec3));
     abuti_kit_reserve(&d->kit, INDICES, p->triangles, 3 * sizeof(uint32_t));
     for (size_t m = 0; m < layers->meshes.count; m++)
@@ -205,7 +206,7 @@ static abut_status upload_solids(abut_layers *layers, const mesh_offsets *p) {
     abuti_kit_upload(&d->kit, CHUNKS, chunks, d->chunk_count, sizeof *chunks);
     abuti_kit_upload(&d->kit, BODIES, bodies, solids, sizeof *bodies);
     abuti_kit_upload(&d->kit, GROUP_MASKS, group_masks, solids, sizeof *group_masks);
-    status = abuti_kit_finish(&d->kit);
+    abut_status status = abuti_kit_finish(&d->kit);
     ABUTI_RELEASE(layers->context, chunks, group_masks);
     return status;
 }
@@ -338,7 +339,9 @@ static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, 
                      MEMORY(COUNTS));
     ABUTI_KIT_GROUPS(&d->kit, WINDOWS, tiles, LAYERS_ITEMS, MEMORY(VIEWS), ABUTI_VALUE(views),
                      MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(PROJECTIONS), MEMORY(TILES),
-                     MEMORY(NODES), ABUTI_VALUE(wanted), ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
+                     MEMORY(NODES), ABUTI_VALUE(wanted),
+                     ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * LAYERS_NEAR_BYTES),
+                     ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, TRIANGLES, chunks, LAYERS_CHUNK, MEMORY(VIEWS), MEMORY(BODIES),
                      ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES), MEMORY(CHUNKS),
                      ABUTI_VALUE(d->chunk_count), MEMORY(PROJECTIONS), MEMORY(NODES), MEMORY(HEADS),

@@ -57,6 +57,8 @@ typedef struct layers_node {
     word32 x0y0, x1y1; /* the window, 16 bits each; empty if x0 > x1 */
 } layers_node;
 
+#define LAYERS_NEAR_BYTES 64 /* size of a solid in local memory, see layers_windows */
+
 /* A large shape and its view. */
 typedef struct layers_large {
     raster_shape shape;

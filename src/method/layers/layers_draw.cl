@@ -79,12 +79,48 @@ __kernel void layers_project(__global const layers_listed_view *view_list,
 
 /* ---- windows ---- */
 
-/* A work-group per tile: each work-item has some of its solids, and extends their windows by the
- * pixels where they may overlap others. Tiles without windows are emptied. */
+/* A solid in a tile. */
+typedef struct near_solid {
+    layers_ball ball;
+    raster_rect rect; /* within the tile */
+    uint depth[2];
+    uint group, mask;
+} near_solid;
+
+static near_solid load_near_solid(__global const layers_projection *spot,
+                                  __global const layers_body *body, raster_rect tile) {
+    near_solid n;
+    n.ball = spot->ball;
+    n.rect = raster_rect_clip(spot->rect, tile);
+    n.depth[0] = spot->depth[0];
+    n.depth[1] = spot->depth[1];
+    n.group = body->group;
+    n.mask = body->mask;
+    return n;
+}
+
+/* Extends a window by the pixels where a solid may overlap another one. */
+static void grow_window(const layers_view *v, raster_rect *window, const near_solid *own,
+                        __local const near_solid *other) {
+    const uint near = max(own->depth[0], other->depth[0]),
+               far = min(own->depth[1], other->depth[1]);
+    if (near > far || !(own->group & other->mask) || !(other->group & own->mask))
+        return;
+    const layers_ball ball = other->ball;
+    const raster_rect both = layers_common_pixels(v, &own->ball, &ball, near, far,
+                                                  raster_rect_clip(own->rect, other->rect));
+    if (!raster_rect_empty(both))
+        layers_extend_window(window, both);
+}
+
+/* Processes the solids of a tile in groups of LAYERS_ITEMS: each work-item has one solid, and all
+ * compare it with all others, which are loaded into local memory in turn. Tiles without windows are
+ * emptied. */
 __kernel void layers_windows(__global const layers_listed_view *view_list, uint views,
                              __global const layers_body *bodies, uint solids,
                              __global layers_projection *spots, __global uint *tiles,
-                             __global layers_node *nodes, uint wanted, __local uint *shared) {
+                             __global layers_node *nodes, uint wanted, __local near_solid *others,
+                             __local uint *shared) {
     const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
     const uint head = tiles[at];
     if (head == LAYERS_NOTHING)
@@ -99,41 +135,47 @@ __kernel void layers_windows(__global const layers_listed_view *view_list, uint 
     __global layers_projection *seen = spots + view * solids;
     if (item == 0)
         shared[0] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint place = 0;
-    for (uint mine = head; mine != LAYERS_NOTHING; mine = nodes[mine].next) {
-        if (place++ % LAYERS_ITEMS != item)
-            continue;
-        const uint solid = nodes[mine].solid;
-        const uint2 own_masks = (uint2)(bodies[solid].group, bodies[solid].mask);
-        const layers_ball ball = seen[solid].ball;
-        const raster_rect own = raster_rect_clip(seen[solid].rect, tile);
-        raster_rect window = own;
-        if (!(wanted & LAYERS_EVERY_PIXEL)) {
-            window.x0 = window.y0 = 1;
-            window.x1 = window.y1 = 0;
+    for (uint first = head; first != LAYERS_NOTHING;) {
+        uint mine = LAYERS_NOTHING, place = 0;
+        for (; first != LAYERS_NOTHING && place < LAYERS_ITEMS; first = nodes[first].next, place++)
+            if (place == item)
+                mine = first;
+        near_solid own;
+        raster_rect window;
+        window.x0 = window.y0 = 1;
+        window.x1 = window.y1 = 0;
+        if (mine != LAYERS_NOTHING) {
+            const uint solid = nodes[mine].solid;
+            own = load_near_solid(&seen[solid], &bodies[solid], tile);
+            if (wanted & LAYERS_EVERY_PIXEL)
+                window = own.rect;
         }
-        for (uint next = head; next != LAYERS_NOTHING; next = nodes[next].next) {
-            const uint other = nodes[next].solid;
-            const uint near = max(seen[solid].depth[0], seen[other].depth[0]),
-                       far = min(seen[solid].depth[1], seen[other].depth[1]);
-            if (other == solid || near > far || !(own_masks.x & bodies[other].mask) ||
-                !(bodies[other].group & own_masks.y))
-                continue;
-            const layers_ball others_ball = seen[other].ball;
-            const raster_rect both = layers_common_pixels(&v, &ball, &others_ball, near, far,
-                                                          raster_rect_clip(own, seen[other].rect));
-            if (!raster_rect_empty(both))
-                layers_extend_window(&window, both);
+        for (uint next = head; next != LAYERS_NOTHING;) {
+            uint other = LAYERS_NOTHING, count = 0;
+            for (; next != LAYERS_NOTHING && count < LAYERS_ITEMS; next = nodes[next].next, count++)
+                if (count == item)
+                    other = next;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (other != LAYERS_NOTHING)
+                others[item] =
+                    load_near_solid(&seen[nodes[other].solid], &bodies[nodes[other].solid], tile);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            /* If both groups are the same part of the tile's list, the own solid is at `item`. */
+            const int same = first == next;
+            for (uint k = 0; k < count && mine != LAYERS_NOTHING; k++)
+                if (!(same && k == item))
+                    grow_window(&v, &window, &own, &others[k]);
         }
-        const int none = window.x0 > window.x1;
-        nodes[mine].x0y0 =
-            none ? 1 : (uint)(window.x0 - tile.x0) | (uint)(window.y0 - tile.y0) << 16;
-        nodes[mine].x1y1 =
-            none ? 0 : (uint)(window.x1 - tile.x0) | (uint)(window.y1 - tile.y0) << 16;
-        if (!none) {
-            seen[solid].drawn = 1;
-            shared[0] = 1;
+        if (mine != LAYERS_NOTHING) {
+            const int none = window.x0 > window.x1;
+            nodes[mine].x0y0 =
+                none ? 1 : (uint)(window.x0 - tile.x0) | (uint)(window.y0 - tile.y0) << 16;
+            nodes[mine].x1y1 =
+                none ? 0 : (uint)(window.x1 - tile.x0) | (uint)(window.y1 - tile.y0) << 16;
+            if (!none) {
+                seen[nodes[mine].solid].drawn = 1;
+                shared[0] = 1;
+            }
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -31,10 +31,9 @@ typedef struct compared_method {
     method_pair *pairs; /* that it computes: sorted by a, then b */
     uint64_t pair_count, found, missed, false_count;
     uint64_t both; /* pairs with contacts of this method and of the reference */
-    double mean_error,
-        max_error; /* of their depths, against the reference; NaN if there are none */
-    double bound;  /* of depths: the largest of all pairs */
-    abut_world_guarantee guarantee; /* the lowest of all pairs */
+    double mean_difference, max_difference; /* of their depths; NaN if there are none */
+    double bound;                           /* of depths: the largest of all pairs */
+    abut_world_guarantee guarantee;         /* the lowest of all pairs */
     double first_ms, step_ms;
     uint64_t bytes;
     abut_contact *contacts;
@@ -249,8 +248,8 @@ static void compare_method(const compared_method *reference, compared_method *m)
         sum += error;
         most = fmax(most, error);
     }
-    m->mean_error = m->both ? sum / (double)m->both : NAN;
-    m->max_error = m->both ? most : NAN;
+    m->mean_difference = m->both ? sum / (double)m->both : NAN;
+    m->max_difference = m->both ? most : NAN;
 }
 
 /* ---- output ---- */
@@ -278,10 +277,10 @@ static void print_methods(tool_output *out, const comparison *c) {
         fact_count(out, "missed", m->missed);
         out_shade(out, m->false_count ? SHADE_BAD : SHADE_PLAIN);
         fact_count(out, "false", m->false_count);
-        cell(out, "mean_error", m->mean_error, "-");
-        cell(out, "max_error", m->max_error, "-");
-        cell(out, "bound", m->bound, "none");
-        fact_text(out, "guarantee", abut_world_guarantee_name(m->guarantee));
+        cell(out, "mean_difference", m->mean_difference, "-");
+        cell(out, "max_difference", m->max_difference, "-");
+        cell(out, "bound", m->pair_count ? m->bound : NAN, "none");
+        fact_text(out, "guarantee", m->pair_count ? abut_world_guarantee_name(m->guarantee) : NULL);
         cell(out, "first_ms", m->first_ms, "-");
         cell(out, "step_ms", m->step_ms, "-");
         json_count(out, "bytes", m->bytes);
@@ -311,12 +310,8 @@ static void print_pair(tool_output *out, const comparison *c, uint32_t a, uint32
         const char *name = abut_world_method_name(c->method[i].method);
         bool computes;
         const double depth = depth_of(&c->method[i], a, b, &computes);
-        if (!c->method[i].pair_count)
-            continue;
-        if (out->json && computes && isnan(depth))
-            json_boolean(out, name, false);
-        else
-            cell(out, name, depth, computes ? "no contact" : "");
+        if (c->method[i].pair_count && (computes || !out->json))
+            cell(out, name, depth + 0.0, computes ? "no contact" : "");
     }
     out_end(out);
 }
@@ -340,8 +335,7 @@ static uint64_t print_pairs(tool_output *out, const comparison *c, uint64_t firs
             }
     out_end(out);
     if (printed < all)
-        print_line(out, "and %llu more pairs; --first N prints N",
-                   (unsigned long long)(all - printed));
+        print_line(out, "and %llu more; --first N prints N", (unsigned long long)(all - printed));
     return all;
 }
 
@@ -387,11 +381,8 @@ static void draw(tool_run *tool, const tool_arguments *arguments, const comparis
     camera_read(tool, arguments, &camera);
     abut_picture *picture = picture_new(tool, &camera);
     for (uint32_t i = 0; i < c->assembly.count; i++) {
-        abut_colour colour = abut_picture_colour(i);
-        if (c->assembly.count + METHODS < LEGEND_MAX)
-            legend_add(&legend, colour, "%s", c->assembly.bodies[i].name);
-        colour.a = 0.3f;
-        assembly_draw(picture, &c->assembly, i, colour);
+        const abut_colour grey = {0.62f, 0.64f, 0.68f, 0.22f}; /* methods have the colours */
+        assembly_draw(picture, &c->assembly, i, grey);
     }
     for (int k = 0; k < METHODS; k++)
         for (uint64_t i = 0; i < c->method[k].contact_count; i++)
@@ -426,6 +417,9 @@ static int run_compare(tool_run *tool, const tool_arguments *arguments) {
             tool_refuse(tool, "each method reads the scene again, so that it cannot come from "
                               "standard input; write it to a file");
     assembly_load(tool, arguments, false, &c.assembly);
+    if (c.assembly.count < 2)
+        tool_refuse(tool, "there is nothing to compare: '%s' has %u bodies; at least 2 are needed",
+                    arguments->operands[0], c.assembly.count);
     abut_device *device = device_open(tool, arguments);
     for (int i = 0; i < METHODS; i++) {
         c.method[i].method = methods[i];
@@ -436,7 +430,8 @@ static int run_compare(tool_run *tool, const tool_arguments *arguments) {
     abut_device_destroy(device);
     tool_output *out = &tool->out;
     out_object(out, NULL);
-    json_path(out, "scene", arguments->operands[0]);
+    if (c.assembly.scene)
+        json_path(out, "scene", arguments->operands[0]);
     fact_count(out, "bodies", c.assembly.count);
     fact_count(out, "touching", c.method[0].found);
     print_methods(out, &c);
@@ -467,8 +462,9 @@ const tool_command command_compare = {
     .summary = "all contact methods on one scene: misses, errors, time and memory",
     .about =
         "Computes the contacts of a scene by each method of a world, and compares them with exact "
-        "contacts: pairs found, missed and false, errors of penetration depths, the guarantee, the "
-        "time of the first step with all preparation, the time of later steps, and memory. A "
+        "contacts: pairs found, missed and false, differences of penetration depths, the "
+        "guarantee, "
+        "the time of the first step with all preparation, the time of later steps, and memory. A "
         "method is compared on the pairs that it computes. 'auto' is the method that a world "
         "chooses for each pair. The second table has the depth of each pair by each method.",
     .found = "a method misses a pair that touches, or reports one that does not",

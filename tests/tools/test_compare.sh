@@ -15,12 +15,13 @@ row() { # METHOD: the row of a method
 try 0 "$tool" compare cube.obj right.obj far.obj --json
 is "[it['bodies'], it['touching'], [m['method'] for m in it['methods']]]" \
     "[3, 1, ['exact', 'field', 'map', 'layers', 'radial', 'auto']]"
+is "[$(row radial)[k] for k in ('bound', 'guarantee')]" "[None, None]"
 is "[[m[k] for k in ('pairs', 'found', 'missed', 'false')] for m in it['methods']]" \
     "[[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 0, 0]]"
 is "[(p['a'], p['b']) for p in it['pairs']]" "[('cube.obj', 'right.obj')]"
 is "abs(it['pairs'][0]['exact'] - 0.25) < 1e-9 and it['pairs'][0]['auto'] == it['pairs'][0]['exact']" True
-is "[$(row exact)['max_error'], $(row exact)['guarantee'], $(row field)['guarantee']]" "[0, 'complete', 'sampled']"
-is "$(row map)['max_error'] <= $(row map)['bound']" True
+is "[$(row exact)['max_difference'], $(row exact)['guarantee'], $(row field)['guarantee']]" "[0, 'complete', 'sampled']"
+is "$(row map)['max_difference'] <= $(row map)['bound']" True
 is "all(m['bytes'] > 1000 and m['first_ms'] > 0 and m['step_ms'] > 0 for m in it['methods'] if m['pairs'])" True
 
 # Bodies that do not touch have a candidate pair at most, and no row of pairs.
@@ -40,16 +41,16 @@ cat >scene.json <<'END'
 END
 try 3 "$tool" compare scene.json --json
 is "it['touching'], $(row field)['missed'], $(row map)['missed'], $(row auto)['missed']" "(6, 1, 0, 0)"
-is "[(p['a'], p['b'], p['field']) for p in it['pairs']][0]" "('ball', 'second', False)"
+is "[(p['a'], p['b'], p['field']) for p in it['pairs'][:1]][0]" "('ball', 'second', None)"
 is "[p for p in it['pairs'] if (p['a'], p['b']) == ('cube', 'other')]" "[]"
-is "[p['field'] for p in it['pairs'] if 'ground' in (p['a'], p['b'])]" "[None, None, None]"
+is "['field' in p for p in it['pairs'] if 'ground' in (p['a'], p['b'])]" "[False, False, False]"
 case $("$tool" version) in
 *"pictures as .png"*) picture="--png scene.png" ;;
 *) picture="--png scene.ppm" ;;
 esac
 try 3 "$tool" compare scene.json --first 1 $picture
 says "no contact"
-says "more pairs; --first N prints N"
+says "more; --first N prints N"
 demand "no picture" -s "${picture#--png }"
 
 # A character: radial fields and its mesh, beside each other.
@@ -59,9 +60,10 @@ cat >figure.json <<'END'
 END
 try 0 "$tool" compare figure.json --json
 is "[$(row radial)[k] for k in ('pairs', 'found')], $(row auto)['pairs']" "([1, 1], 1)"
-is "$(row radial)['max_error'] < 0.03" True
+is "$(row radial)['max_difference'] < 0.03" True
 
 refuses "standard input" compare -
+refuses "at least 2 are needed" compare cube.obj
 refuses "from 1 to 8" compare cube.obj right.obj --most 9
 fails "cannot be opened" compare missing.obj cube.obj
 finish

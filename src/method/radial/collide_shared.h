@@ -138,7 +138,7 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
         }
         end = end < t ? t : end;
         radial_corners corners;
-        radial_planes s;
+        radial_planes s = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}, 0, 0};
         if (radial_find_corners(b, &w, row, &corners) &&
             radial_planes_of(b, &w, &corners, row, &s)) {
             /* Planes extend beyond the largest radius. If a plane is hit there, the path is clipped

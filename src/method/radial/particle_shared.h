@@ -25,7 +25,7 @@ static inline word32 radial_find_first_hit(const radial_scene *s,
         for (word32 k = 0; k < count; k++) {
             const radial_body body = radial_body_of(s, list[k]);
             radial_path path;
-            radial_entry entry = {0}; /* gcc 13 warns otherwise */
+            radial_entry entry;
             if (radial_find_path(s, &body, list[k], m, radius, &path) &&
                 radial_walk_path(&body, &path, radius, &entry) && entry.time < found->time) {
                 *found = entry;
@@ -59,7 +59,7 @@ static inline radial_result radial_collide_particle(const radial_scene *s,
                                                     vec3 from, vec3 *to) {
     radial_mover m = radial_mover_of(from, *to);
     while (m.round < RADIAL_ROUNDS) {
-        radial_entry met = {0};
+        radial_entry met;
         const word32 field = radial_find_first_hit(s, order, &m, &met);
         if (field == ABUT_NONE) { /* then it is inside none either */
             *to = m.to;

@@ -45,6 +45,7 @@ small = ("--resolution", "64")
 commands = [
     ("contacts", *two),
     ("contacts", "scene.json"),
+    ("compare", "scene.json"),
     ("overlap", *two),
     ("distance", "box.obj", "away.obj"),
     ("interfere", "box.obj", "ball.obj"),

@@ -89,6 +89,12 @@ for i, contact in enumerate(output["list"]):
     length = math.hypot(*way)
     assert near([w / length for w in way], contact["normal"], 1e-4)
 
+# ---- compare: a layer for the contacts of each method, instead of the marks of the picture ----
+head = page_of("compare", "box.obj", "ring.obj")
+names = [layer["name"] for layer in head["layers"] if layer["kind"] == "arrows"]
+assert names == [f"contacts by {name}" for name in ("exact", "field", "map", "layers")], names
+assert not [l for l in head["layers"] if l["kind"] in ("lines", "points")]
+
 # ---- fields: values of the cells, and a scale that has them ----
 run("field", "ball.obj", "ball.npy", "--cells", "12", "--quiet")
 head = page_of("field", "ball.obj", "--cells", "12")

@@ -38,13 +38,15 @@ typedef struct abut_cloth abut_cloth;
 
 /* The largest magnitude of a coordinate of sheets and bodies. */
 #define ABUT_CLOTH_COORDINATE_MAX 1e15
+#define ABUT_CLOTH_SUBSTEPS_MAX 1000
 
 typedef struct abut_cloth_options {
     size_t size;
     abut_vec3 gravity;   /* m/s^2 */
     abut_vec3 wind;      /* velocity of the air, m/s */
     double drag;         /* of the air: N per square metre for each m/s of relative motion */
-    uint32_t substeps;   /* per step; 0 = 10. Finer sheets need more */
+    uint32_t substeps;   /* per step; 0 = 10, at most ABUT_CLOTH_SUBSTEPS_MAX. Finer sheets need
+                          * more */
     bool ignore_self;    /* sheets may pass through themselves and each other, which is faster */
     bool body_may_lag;   /* vertices of bodies that would crush cloth stay behind, so that
                           * everything else can continue; see abut_cloth_step() */

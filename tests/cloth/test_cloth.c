@@ -300,9 +300,31 @@ TEST(seams_are_seen) {
     const cloth_options options = {.gravity = {0, 0, -1}};
     abut_cloth *c = make_cloth(mesh, NULL, &options);
     abut_cloth_report report;
-    assert_refused("vertex 1 of sheet 0 and vertex 3 of sheet 0", try_step(c, 0.1, NULL, &report));
+    assert_refused("vertex 1 of sheet 0 and vertex 3 of sheet 0 are at the same position; "
+                   "abut_mesh_weld() merges",
+                   try_step(c, 0.1, NULL, &report));
     abut_cloth_destroy(c);
     abut_mesh_destroy(mesh);
+}
+
+/* Welding cannot join two sheets, or vertices that only floats cannot distinguish. */
+TEST(equal_vertices_are_named_with_what_helps) {
+    for (int far = 0; far < 2; far++) {
+        const abut_pose to = pose_at(far ? 1e6 : 0, 0, 0); /* floats there: multiples of 1/16 */
+        abut_mesh *mesh = make_shape_at(ABUT_SHAPE_SHEET, 20, 1, to);
+        abut_cloth *c = NULL;
+        abut_cloth_report report;
+        uint32_t sheet;
+        assert_ok(abut_cloth_create(NULL, NULL, &c));
+        for (int i = far; i < 2; i++)
+            assert_ok(abut_cloth_add_sheet(c, mesh, NULL, &sheet));
+        assert_refused(far ? "of sheet 0 are equal after rounding to floats; move the system nearer"
+                           : "vertex 0 of sheet 0 and vertex 0 of sheet 1 are at the same "
+                             "position; move the sheets apart",
+                       try_step(c, 0.1, NULL, &report));
+        abut_cloth_destroy(c);
+        abut_mesh_destroy(mesh);
+    }
 }
 
 /* ---- cancellation ---- */

@@ -38,13 +38,15 @@ typedef struct abut_cloth abut_cloth;
 
 /* The largest magnitude of a coordinate of sheets and bodies. */
 #define ABUT_CLOTH_COORDINATE_MAX 1e15
+#define ABUT_CLOTH_SUBSTEPS_MAX 1000
 
 typedef struct abut_cloth_options {
     size_t size;
     abut_vec3 gravity;   /* m/s^2 */
     abut_vec3 wind;      /* velocity of the air, m/s */
     double drag;         /* of the air: N per square metre for each m/s of relative motion */
-    uint32_t substeps;   /* per step; 0 = 10. Finer sheets need more */
+    uint32_t substeps;   /* per step; 0 = 10, at most ABUT_CLOTH_SUBSTEPS_MAX. Finer sheets need
+                          * more */
     bool ignore_self;    /* sheets may pass through themselves and each other, which is faster */
     bool body_may_lag;   /* vertices of bodies that would crush cloth stay behind, so that
                           * everything else can continue; see abut_cloth_step() */
@@ -75,7 +77,8 @@ typedef struct abut_cloth_material {
     double pressure;       /* of a closed sheet at its initial volume, above the outside pressure,
                             * in N/m^2; it increases as the volume decreases */
     double thickness;      /* distance that contacts keep; 0 = a fifth of the mean length of edges.
-                            * Two sheets keep the mean of both */
+                            * Two sheets keep the mean of both. Surfaces that start closer
+                            * are pushed apart and gain velocity */
     double friction;       /* coefficient. A contact has the mean of both sides */
 } abut_cloth_material;
 
@@ -218,9 +221,11 @@ ABUT_DEFAULT(abut_cloth_report)
  * Returns ABUT_ERROR_ARGUMENT if the time is not positive or there is no sheet. Also returns it if
  * the system has an intersection before the first step; the message names the first triangles. The
  * same holds for two vertices of sheets at the same position, as along a seam; abut_mesh_weld()
- * merges these. Returns
- * ABUT_ERROR_LIMIT if forces tear a sheet apart, and on a device for a vertex with some hundred
- * neighbours. On failure the state does not change. One thread at a time for each cloth. */
+ * merges those of one sheet. Far from the origin, different positions may be equal after rounding
+ * to floats. Returns ABUT_ERROR_LIMIT if forces tear a sheet apart, and on a device for a vertex
+ * with some hundred neighbours. On the CPU, the progress callback of the context can cancel a step
+ * within some hundredths of a second; on a device, not while it computes the motion. On failure the
+ * state does not change. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_step(abut_cloth *cloth, double seconds, abut_cloth_report *report);
 
 /* With radial fields: moves vertices that are at most `depth` inside a body to just outside its

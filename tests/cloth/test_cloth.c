@@ -300,9 +300,98 @@ TEST(seams_are_seen) {
     const cloth_options options = {.gravity = {0, 0, -1}};
     abut_cloth *c = make_cloth(mesh, NULL, &options);
     abut_cloth_report report;
-    assert_refused("vertex 1 of sheet 0 and vertex 3 of sheet 0", try_step(c, 0.1, NULL, &report));
+    assert_refused("vertex 1 of sheet 0 and vertex 3 of sheet 0 are at the same position; "
+                   "abut_mesh_weld() merges",
+                   try_step(c, 0.1, NULL, &report));
     abut_cloth_destroy(c);
     abut_mesh_destroy(mesh);
+}
+
+/* Welding cannot join two sheets, or vertices that only floats cannot distinguish. */
+TEST(equal_vertices_are_named_with_what_helps) {
+    for (int far = 0; far < 2; far++) {
+        const abut_pose to = pose_at(far ? 1e6 : 0, 0, 0); /* floats there: multiples of 1/16 */
+        abut_mesh *mesh = make_shape_at(ABUT_SHAPE_SHEET, 20, 1, to);
+        abut_cloth *c = NULL;
+        abut_cloth_report report;
+        uint32_t sheet;
+        assert_ok(abut_cloth_create(NULL, NULL, &c));
+        for (int i = far; i < 2; i++)
+            assert_ok(abut_cloth_add_sheet(c, mesh, NULL, &sheet));
+        assert_refused(far ? "of sheet 0 are equal after rounding to floats; move the system nearer"
+                           : "vertex 0 of sheet 0 and vertex 0 of sheet 1 are at the same "
+                             "position; move the sheets apart",
+                       try_step(c, 0.1, NULL, &report));
+        abut_cloth_destroy(c);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+/* ---- cancellation ---- */
+
+/* Cancels the n-th call since it was reset; 0 = none. */
+typedef struct watcher {
+    uint32_t calls, stop_at;
+    uint32_t motion_calls;
+} watcher;
+
+static bool watch(void *user, const char *stage, double fraction) {
+    watcher *w = user;
+    (void)fraction;
+    w->motion_calls += !strcmp(stage, "cloth");
+    return ++w->calls != w->stop_at;
+}
+
+/* Every substep can be cancelled. The state is then as before, and the next step is as if no step
+ * had been cancelled. */
+TEST(cancelled_steps_change_nothing) {
+    enum { SUBSTEPS = 12, VERTICES = 81 };
+    const double before = abuti_progress_interval;
+    const cloth_options options = {.gravity = {0, 0, -9},
+                                   .bend = 1e-4,
+                                   .pressure = 1,
+                                   .substeps = SUBSTEPS};
+    watcher w = {0};
+    abut_context *context = test_watched(watch, &w);
+    abut_mesh *mesh = NULL, *box = make_shape_at(ABUT_SHAPE_BOX, 2, 0.3, pose_at(0, 0, -0.2));
+    vec state_of[2][2][VERTICES];
+    abuti_progress_interval = 0; /* the callback is called at every opportunity */
+    assert_ok(create_shape(context, ABUT_SHAPE_SHEET, 8, 8, 1, pose_at(0, 0, 0), &mesh));
+    for (int k = 0; k < 2; k++) { /* without and with cancellation */
+        abut_cloth *c = NULL;
+        abut_status status = ABUT_ERROR_CANCELLED;
+        uint32_t body, cancelled = 0;
+        assert_ok(create_cloth(context, mesh, &options, &c));
+        assert_ok(abut_cloth_add_body(c, box, NULL, &body));
+        assert_ok(abut_cloth_step(c, 0.02, NULL));
+        vec start[2][VERTICES], now[2][VERTICES];
+        assert_ok(abut_cloth_get_positions(c, 0, abut_array_host(start[0])));
+        assert_ok(abut_cloth_get_velocities(c, 0, abut_array_host(start[1])));
+        for (uint32_t n = (uint32_t)k; status == ABUT_ERROR_CANCELLED; n++) {
+            w = (watcher){.stop_at = n};
+            status = abut_cloth_step(c, 0.02, NULL);
+            if (!status)
+                break;
+            assert_int_equal(ABUT_ERROR_CANCELLED, status);
+            assert_int_equal(n, w.calls); /* no further call */
+            w = (watcher){0};
+            assert_ok(abut_cloth_get_positions(c, 0, abut_array_host(now[0])));
+            assert_ok(abut_cloth_get_velocities(c, 0, abut_array_host(now[1])));
+            assert_memory_equal(start, now, sizeof start);
+            cancelled++;
+        }
+        assert_ok(status);
+        assert_true(w.motion_calls >= SUBSTEPS);
+        assert_true(k ? cancelled >= SUBSTEPS : !cancelled);
+        assert_ok(abut_cloth_get_positions(c, 0, abut_array_host(state_of[k][0])));
+        assert_ok(abut_cloth_get_velocities(c, 0, abut_array_host(state_of[k][1])));
+        abut_cloth_destroy(c);
+    }
+    abuti_progress_interval = before;
+    assert_memory_equal(state_of[0], state_of[1], sizeof state_of[0]);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(box);
+    abut_context_destroy(context);
 }
 
 /* ---- refusals ---- */
@@ -324,6 +413,10 @@ TEST(refusals) {
     options.drag = -1;
     assert_refused("options->drag is -1", abut_cloth_create(NULL, &options, &c));
     options.drag = 0;
+    options.substeps = ABUT_CLOTH_SUBSTEPS_MAX + 1;
+    assert_refused("options->substeps is 1001; it must be from 0 to 1000",
+                   abut_cloth_create(NULL, &options, &c));
+    options.substeps = 0;
     options.size += 8;
     assert_refused("abut_cloth_options", abut_cloth_create(NULL, &options, &c));
     assert_null(c);

@@ -102,6 +102,7 @@ TEST(characters) {
     assert_int_equal(200000, ABUT_GARMENT_PARTICLES_MAX);
     assert_int_equal(8192, ABUT_RADIAL_SAMPLES_MAX);
     assert_true(ABUT_CLOTH_COORDINATE_MAX == 1e15);
+    assert_int_equal(1000, ABUT_CLOTH_SUBSTEPS_MAX);
     assert_true(ABUT_PAIR_SELF_LIMIT(1) == 67108864 + 1024);
 }
 

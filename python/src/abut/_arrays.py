@@ -184,9 +184,9 @@ def indices(value: ArrayLike, what: str) -> Indices:
 
 def vector(value: ArrayLike, what: str) -> Any:
     """Returns one abut_vec3."""
-    array, single = doubles(value, what)
-    if len(array) != 1:
+    if floats(value, what).shape not in ((3,), (1, 3)):
         raise ArgumentError(f"{what} must be one vector of three numbers")
+    array, _ = doubles(value, what)
     return _c.abut_vec3(*map(float, array[0]))
 
 

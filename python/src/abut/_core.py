@@ -175,12 +175,14 @@ _IN_PYTHON = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
         (r"\bset options->cap\b", "set cap=True"),
-        (r"\b(?:options|query|step|item|impacts|contacts|points|group|input)->", ""),
+        (r"\b(?:options|query|step|item|impacts|contacts|points|group|input|material)->", ""),
         (r"\b(?:of|with) shape\.mesh\.deforms\b", "added with deforms=True"),
         (r"\bHUGE_VAL\b", "infinity"),
         (r"\bdevice null\b", "device None"),
         (r"\babut_sweep_set_positions\(\)", "step()"),
-        (r"\babut_(?:bvh|field|layers|map|mesh|pair|radial|self|sign|sweep|world)_(\w+)\(\)", r"\1()"),
+        (r"\babut_mesh_weld\(\)", "welded()"),
+        (r"\babut_cloth_find_intersections\(\)", "intersections()"),
+        (r"\babut_(?:bvh|cloth|field|layers|map|mesh|pair|radial|self|sign|sweep|world)_(\w+)\(\)", r"\1()"),
     )
 )
 _ITEMS = {"abut_world": ("a body", "body", "bodies"), "abut_layers": ("a solid", "solid", "solids")}

@@ -52,8 +52,9 @@ class Cloth(Owner):
     intersections ends without intersections. Lengths are in metres, masses in kilograms. Add all sheets and bodies
     first.
 
-    gravity (m/s^2), wind (m/s), drag (N s/m^3); substeps per step, 0 = 10. With ignore_self, sheets may pass through
-    themselves and each other. With body_may_lag, vertices of bodies that would crush cloth stay behind.
+    gravity (m/s^2), wind (m/s), drag (N s/m^3); substeps per step, 0 = 10, at most 1,000. With ignore_self, sheets
+    may pass through themselves and each other. With body_may_lag, vertices of bodies that would crush cloth stay
+    behind.
 
     >>> import abut
     >>> cloth = abut.Cloth(gravity=[0, 0, -9.81])
@@ -284,9 +285,14 @@ class Cloth(Owner):
         with self._handle.alone():
             info = get(lib.abut_cloth_get_info, _c.abut_cloth_info, self._handle)
         return (
-            f"<abut.Cloth of {info.sheet_count} sheets with {info.vertex_count} vertices, {info.body_count} bodies, "
-            f"{info.attachment_count} attachments>"
+            f"<abut.Cloth of {_counted(info.sheet_count, 'sheet')} with {info.vertex_count} vertices, "
+            f"{_counted(info.body_count, 'body', 'bodies')}, {_counted(info.attachment_count, 'attachment')}>"
         )
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    """Returns a count with its noun."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _vertices(value: Union[ArrayLike, int]) -> Any:

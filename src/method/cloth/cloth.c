@@ -26,6 +26,10 @@ abut_status abut_cloth_create(abut_context *context, const abut_cloth_options *o
         status = check_vector(__func__, "options->wind", o.wind);
     if (!status)
         status = abuti_check_range(__func__, "options->drag", o.drag, 0, VALUE_MAX, "N s/m^3");
+    if (!status && o.substeps > ABUT_CLOTH_SUBSTEPS_MAX)
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->substeps is %u; it must be from 0 to %d",
+                       __func__, o.substeps, ABUT_CLOTH_SUBSTEPS_MAX);
     if (!status && o.device)
         status = abuti_device_check_bits(__func__, o.device);
     if (status)

@@ -155,6 +155,24 @@ static abut_status fail_start(const abut_cloth *c, const cloth_pairs *p) {
                       count > 1 ? ", and others intersect too" : "");
 }
 
+/* Returns the error for two vertices at one position, with what to do. */
+static abut_status fail_coincident(const abut_cloth *c, const uint32_t vertex[2],
+                                   const uint32_t sheet[2]) {
+    uint32_t local[2];
+    vec3 given[2];
+    for (int k = 0; k < 2; k++) {
+        local[k] = vertex[k] - cloth_first_of(c, SHEETS, sheet[k]);
+        given[k] = abuti_mesh_position(cloth_item_of(c, SHEETS, sheet[k])->mesh, local[k]);
+    }
+    const bool differ = v3_max_abs(v3_sub(given[0], given[1])) > 0;
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT, "abut_cloth_step: vertex %u of sheet %u and vertex %u of sheet %u %s",
+        local[0], sheet[0], local[1], sheet[1],
+        differ ? "are equal after rounding to floats; move the system nearer to the origin"
+        : sheet[0] == sheet[1] ? "are at the same position; abut_mesh_weld() merges vertices"
+                               : "are at the same position; move the sheets apart");
+}
+
 /* Vertices at one position are the same vertex to the test of intersections, but not to a sweep,
  * which would never let them move. */
 static abut_status check_coincident(const abut_cloth *c) {
@@ -166,11 +184,7 @@ static abut_status check_coincident(const abut_cloth *c) {
     for (uint32_t v = 0; v < c->vertices && !status; v++) {
         const uint32_t u = lowest[v], a = c->part_of[u], b = c->part_of[v];
         if (u != v && faces[u] < faces[u + 1] && faces[v] < faces[v + 1])
-            status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "abut_cloth_step: vertex %u of sheet %u and vertex %u of sheet %u "
-                                "are at the same position; abut_mesh_weld() merges vertices",
-                                u - cloth_first_of(c, SHEETS, a), a,
-                                v - cloth_first_of(c, SHEETS, b), b);
+            status = fail_coincident(c, (uint32_t[2]){u, v}, (uint32_t[2]){a, b});
     }
     abuti_release(c->context, lowest);
     return status;

@@ -8,10 +8,12 @@ typedef struct turn {
     const vec3 *velocity; /* at the start of the substep */
     const vec3 *from;     /* positions before a pass over contacts, and after it */
     vec3 *to;
+    abut_status status; /* of the loops; after a cancellation no further loop starts */
 } turn;
 
 static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t, size_t, size_t)) {
-    abuti_parallel_for(t->c->context, count, grain ? grain : 1, body, t);
+    if (!t->status)
+        t->status = abuti_parallel_try(t->c->context, "cloth", count, grain ? grain : 1, body, t);
 }
 
 static size_t patch_grain(const abut_cloth *c) {
@@ -133,6 +135,8 @@ static abut_status find_contacts(abut_cloth *c) {
     if (t.s.has_selves)
         insert_vertices(c);
     run(&t, c->vertices, c->grain, find_contacts_of);
+    if (t.status)
+        return t.status;
     if (t.s.has_selves)
         list_corners(c);
     for (size_t i = 0; i < abuti_chunk_count(c->vertices, c->grain); i++) {
@@ -172,17 +176,17 @@ abut_status abuti_cloth_measure_volumes(abut_cloth *c) {
     if (ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(h.sums, c->block_count)))
         return ABUT_ERROR_MEMORY;
     add_volumes(&t);
-    for (uint32_t p = 0; p < cloth_count_of(c, SHEETS); p++) {
+    for (uint32_t p = 0; p < cloth_count_of(c, SHEETS) && !t.status; p++) {
         const double volume = fabs(volume_of(&c->parts[p], h.sums));
         c->parts[p].volume = volume > 0 ? volume : 1;
     }
     abuti_release(c->context, h.sums);
-    return ABUT_OK;
+    return t.status;
 }
 
 static void find_pressures(turn *t) {
     add_volumes(t);
-    for (uint32_t p = 0; p < cloth_count_of(t->c, SHEETS); p++) {
+    for (uint32_t p = 0; p < cloth_count_of(t->c, SHEETS) && !t->status; p++) {
         const cloth_part *part = &t->c->parts[p];
         t->h->pressures[p] =
             part->block_count ? cloth_pressure_at(part, volume_of(part, t->h->sums)) : 0;
@@ -291,6 +295,8 @@ static abut_status advance(abut_cloth *c, double seconds) {
             t.to = pass & 1 ? h->next : h->now;
             run(&t, c->vertices, c->grain, keep_contacts);
         }
+        if (t.status)
+            return t.status;
         vec3 *x = h->x;
         h->x = h->now;
         h->now = x;

@@ -1,5 +1,7 @@
 """Cloth: sheets and bodies, attachments, reports; what passes through nothing."""
 
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -38,7 +40,7 @@ class Cloths(unittest.TestCase):
             np.testing.assert_array_equal(cloth.positions(each), cloth.mesh(each).vertices)
             self.assertEqual(cloth.velocities(each).shape, cloth.aims(each).shape)
         np.testing.assert_array_equal(cloth.body_positions(ball), cloth.body_mesh(ball).vertices)
-        self.assertIn("3 sheets", repr(cloth))
+        self.assertIn("3 sheets with 302 vertices, 2 bodies, 0 attachments", repr(cloth))
         energy = cloth.energy()
         self.assertTrue(energy.kinetic > 0 and energy.elastic > 0)
         material = cloth.material(1)
@@ -80,17 +82,51 @@ class Cloths(unittest.TestCase):
         self.assertTrue(moved >= 0 and depth >= 0)
         self.assertGreater(cloth.positions(number)[:, 1].max(), 1)
 
+    def test_one_of_each(self):
+        cloth = abut.Cloth()
+        number = cloth.add_sheet(sheet(1))
+        cloth.add_body(abut.shape("box").transformed([0, 0, -3]))
+        cloth.attach(number, 0)
+        self.assertIn("1 sheet with 4 vertices, 1 body, 1 attachment>", repr(cloth))
+
+    def test_equal_vertices(self):
+        cloth = abut.Cloth()
+        seam = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [0, 2, 0]]
+        cloth.add_sheet(abut.Mesh(seam, [[0, 1, 2], [3, 4, 5]]))
+        with self.assertRaisesRegex(abut.ArgumentError, r"same position; welded\(\) merges"):
+            cloth.step()
+
+    def test_control_c(self):
+        program = (
+            "import abut, os, signal, threading, time\n"
+            "cloth = abut.Cloth(gravity=[0, 0, -9.81], substeps=1000)\n"
+            "cloth.add_sheet(abut.shape('sheet', segments=100, rings=100), bend=1e-4)\n"
+            "start = cloth.positions(0)\n"
+            "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+            "begin = time.monotonic()\n"
+            "try:\n    cloth.step(); print('finished')\n"
+            "except KeyboardInterrupt:\n"
+            "    print('stopped', time.monotonic() - begin < 1.5, (cloth.positions(0) == start).all())\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.stdout, done.stderr), ("stopped True True\n", ""))
+
     def test_refusals(self):
         with self.assertRaisesRegex(abut.ArgumentError, "gravity"):
             abut.Cloth(gravity=[0, 0, np.nan])
+        for wrong in (-9.81, [0, -9.81], [[0, 0, 1], [0, 0, 1]]):
+            with self.assertRaisesRegex(abut.ArgumentError, "^gravity must be one vector of three numbers$"):
+                abut.Cloth(gravity=wrong)
+        with self.assertRaisesRegex(abut.ArgumentError, "^substeps is 1001; it must be from 0 to 1000"):
+            abut.Cloth(substeps=1001)
         cloth = abut.Cloth()
-        with self.assertRaisesRegex(abut.ArgumentError, "no sheet"):
+        with self.assertRaisesRegex(abut.ArgumentError, r"no sheet: call add_sheet\(\) first"):
             cloth.step()
-        with self.assertRaisesRegex(abut.ArgumentError, "material->bend"):
+        with self.assertRaisesRegex(abut.ArgumentError, "^bend is -1"):
             cloth.add_sheet(sheet(), bend=-1)
         number = cloth.add_sheet(sheet())
         cloth.add_sheet(sheet().transformed([0.1, 0.2, 0, 0.5, 0, 0, 1]))
-        with self.assertRaisesRegex(abut.ArgumentError, "intersects"):
+        with self.assertRaisesRegex(abut.ArgumentError, r"intersects.* \bintersections\(\) lists them"):
             cloth.step()
         found = cloth.intersections()
         self.assertTrue(len(found) > 2 and not cloth.is_free())

@@ -11,7 +11,7 @@ import unittest
 class Pages(unittest.TestCase):
     def test_code_runs(self):
         source = pathlib.Path(os.environ["ABUT_TEST_SOURCE"])
-        for page, least in (("docs/python.md", 5), ("python/README.md", 1)):
+        for page, least in (("docs/python.md", 5), ("docs/cloth.md", 1), ("python/README.md", 1)):
             blocks = re.findall(r"^```python\n(.*?)^```", (source / page).read_text(), re.DOTALL | re.MULTILINE)
             self.assertGreaterEqual(len(blocks), least)
             names = {}

@@ -240,8 +240,8 @@ ABUT_API abut_status abut_cloth_push_out(abut_cloth *cloth, double depth, uint32
 
 /* Copy the state of all vertices of a sheet or body to an array of abut_vec3, on the host or in a
  * buffer on the device of the cloth: absolute positions, velocities, and aims, which are the
- * positions that the last step planned before it searched for impacts. One thread at a time for
- * each cloth. */
+ * positions that the last step planned before it searched for impacts, even if it failed. One
+ * thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_get_positions(abut_cloth *cloth, uint32_t sheet,
                                               abut_array positions);
 ABUT_API abut_status abut_cloth_get_velocities(abut_cloth *cloth, uint32_t sheet,

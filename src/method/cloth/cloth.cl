@@ -245,16 +245,15 @@ typedef struct cloth_hit { /* as abut_radial_hit */
 } cloth_hit;
 
 /* Final positions and velocities after fields have moved vertices. */
-__kernel GROUP_OF(GROUP) void cloth_settle_all(uint vertices, double seconds,
-                                               __global const double *w, __global const vec3 *start,
-                                               __global const vec3 *aims,
-                                               __global const cloth_hit *hits, __global vec3 *end,
-                                               __global vec3 *velocity,
-                                               __global cloth_totals *totals) {
+__kernel
+GROUP_OF(GROUP) void cloth_apply_fields(uint vertices, double seconds, __global const double *w,
+                                        __global const vec3 *start, __global const vec3 *aims,
+                                        __global const cloth_hit *hits, __global vec3 *end,
+                                        __global vec3 *velocity, __global cloth_totals *totals) {
     uint i = (uint)get_global_id(0);
     if (i >= vertices)
         return;
-    end[i] = cloth_settle(w[i], start[i], aims[i], end[i], seconds, &velocity[i]);
+    end[i] = cloth_field_end(w[i], start[i], aims[i], end[i], seconds, &velocity[i]);
     float left = hits[i].left;
     if (left > 0)
         atomic_max(&totals->deepest, as_uint(left));

@@ -200,8 +200,8 @@ typedef struct cloth_backend {
     abut_status (*advance)(abut_cloth *c, double seconds);
     /* Without fields: `end` differs from the aims, or from the last one. */
     abut_status (*set_end)(abut_cloth *c);
-    /* With fields, which have moved ends: completes these, velocities and totals. */
-    abut_status (*settle)(abut_cloth *c, double seconds);
+    /* With fields, which have moved ends: computes final ends, velocities and totals. */
+    abut_status (*apply_fields)(abut_cloth *c, double seconds);
     /* Called after a step was accepted: its end is the start of the next. */
     void (*finish)(abut_cloth *c, bool velocities_changed);
     /* Downloads results that are only on the device. */
@@ -232,8 +232,6 @@ abut_status abuti_cloth_read(const char *function, const char *name, abut_cloth 
 
 /* ---- intersect.c ---- */
 
-/* Creates a mesh of an item at its current positions. */
-abut_status abuti_cloth_mesh(abut_cloth *c, int group, uint32_t index, abut_mesh **mesh);
 /* Builds or refits the BVH of all sheets or all bodies at their current positions. */
 abut_status abuti_cloth_fit(abut_cloth *c, int group);
 /* Fails if the system intersects before its first step. */

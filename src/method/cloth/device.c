@@ -24,7 +24,7 @@ enum {
     SOLVE,
     CONTACTS,
     AIMS,
-    SETTLE,
+    APPLY_FIELDS,
     KERNELS
 };
 #define KERNEL(name) \
@@ -41,7 +41,7 @@ static const abuti_kernel_source sources[KERNELS] = {
     [SOLVE] = KERNEL("solve"),
     [CONTACTS] = KERNEL("contacts"),
     [AIMS] = KERNEL("aims"),
-    [SETTLE] = KERNEL("settle_all"),
+    [APPLY_FIELDS] = KERNEL("apply_fields"),
 };
 
 enum {
@@ -316,9 +316,9 @@ static abut_status set_end(abut_cloth *c) {
     return abut_buffer_write(c->arrays.end.buffer, 0, c->end, c->all_vertices * sizeof(vec3));
 }
 
-static abut_status settle_vertices(abut_cloth *c, double seconds) {
+static abut_status apply_fields(abut_cloth *c, double seconds) {
     struct cloth_device *d = c->device;
-    ABUTI_KIT_RUN(&d->kit, SETTLE, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
+    ABUTI_KIT_RUN(&d->kit, APPLY_FIELDS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
                   ABUTI_VALUE(seconds), DATA(INVERSE_MASS), ARRAY(start), DATA(AIM), ARRAY(hits),
                   ARRAY(end), DATA(NEXT_VELOCITY), DATA(TOTALS));
     return abuti_kit_download(&d->kit, TOTALS, &c->totals, 1, sizeof c->totals);
@@ -373,7 +373,7 @@ const cloth_backend abuti_cloth_on_device = {.create = create,
                                              .find_contacts = find_contacts,
                                              .advance = advance,
                                              .set_end = set_end,
-                                             .settle = settle_vertices,
+                                             .apply_fields = apply_fields,
                                              .finish = finish,
                                              .fetch = fetch,
                                              .copy = copy_positions,

@@ -34,7 +34,7 @@ abut_status abuti_cloth_leave_fields(abut_cloth *c, double seconds, abut_cloth_r
     particles.hits = c->arrays.hits;
     abut_status status = abut_radial_collide(c->radial, &particles);
     if (!status)
-        status = c->backend->settle(c, seconds);
+        status = c->backend->apply_fields(c, seconds);
     report->impacts = (uint32_t)particles.hit_count;
     return status;
 }
@@ -73,7 +73,7 @@ static bool leave(const abut_cloth *c, uint32_t v, const abut_nearest *n, vec3 *
 }
 
 /* Stores the new position of a vertex, and removes its inward velocity. */
-static void settle_outside(abut_cloth *c, uint32_t v, vec3 to) {
+static void move_outside(abut_cloth *c, uint32_t v, vec3 to) {
     vec3 way = v3_sub(to, c->position[v]);
     double sq = v3_dot(way, way), inwards = v3_dot(c->velocity[v], way);
     if (!(sq > 0))
@@ -125,7 +125,7 @@ abut_status abut_cloth_push_out(abut_cloth *cloth, double depth, uint32_t *moved
     if (status)
         return status;
     for (uint32_t i = 0; i < c->vertices && first; i++)
-        settle_outside(c, i, l->moved[i]);
+        move_outside(c, i, l->moved[i]);
     c->groups[SHEETS].moved += first > 0;
     if (first && c->backend->changed)
         c->backend->changed(c);

@@ -309,11 +309,11 @@ static abut_status advance(abut_cloth *c, double seconds) {
     return ABUT_OK;
 }
 
-static abut_status settle_vertices(abut_cloth *c, double seconds) {
+static abut_status apply_fields(abut_cloth *c, double seconds) {
     cloth_host *h = c->host;
     for (uint32_t i = 0; i < c->vertices; i++) {
-        c->end[i] = cloth_settle(c->inverse_mass[i], c->position[i], c->aim[i], c->end[i], seconds,
-                                 &c->next_velocity[i]);
+        c->end[i] = cloth_field_end(c->inverse_mass[i], c->position[i], c->aim[i], c->end[i],
+                                    seconds, &c->next_velocity[i]);
         const float left = h->hits[i].left;
         if (left > 0 && cloth_bits_of((double)left) > c->totals.deepest)
             c->totals.deepest = cloth_bits_of((double)left);
@@ -332,5 +332,5 @@ const cloth_backend abuti_cloth_on_cpu = {.create = create,
                                           .begin = begin_step,
                                           .find_contacts = find_contacts,
                                           .advance = advance,
-                                          .settle = settle_vertices,
+                                          .apply_fields = apply_fields,
                                           .finish = finish};

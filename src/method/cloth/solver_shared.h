@@ -613,8 +613,8 @@ static inline vec3 cloth_aim_at(word32 i, word32 vertices, const ABUTI_GLOBAL ve
 
 /* The final position of a vertex, after fields have moved it, and its velocity if it could not
  * reach its aim. */
-static inline vec3 cloth_settle(double w, vec3 start, vec3 aim, vec3 end, double seconds,
-                                ABUTI_GLOBAL vec3 *velocity) {
+static inline vec3 cloth_field_end(double w, vec3 start, vec3 aim, vec3 end, double seconds,
+                                   ABUTI_GLOBAL vec3 *velocity) {
     end = w > 0 ? cloth_round(end) : aim;
     vec3 off = v3_sub(end, aim);
     if (v3_dot(off, off) > 0)

@@ -269,10 +269,10 @@ static void add_contour_points(patch_measurement *m) {
     }
 }
 
-/* Adds inside vertices of one side: the outermost ones, and the outermost ones of those that are
- * nearly as deep as the deepest, which support a round body. Heights are relative to the centre of
- * the contour. With rays, also the one furthest along the
- * normal into the other body, because add_deeper_vertices() is not called then. */
+/* Adds inside vertices of one side: the outermost ones, and the outermost ones whose depth is at
+ * least PATCH_DEEP_FRACTION of the maximum, which support a round body. Heights are relative to the
+ * centre of the contour. With rays, also adds the vertex furthest along the normal into the other
+ * body, because add_deeper_vertices() is not called then. */
 static void add_inside_vertices(patch_measurement *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];

@@ -12,7 +12,7 @@ _Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_ray_hit) == 40 && sizeof(bo
 
 /* ---- kernels ---- */
 
-enum { CHECK, AIM, FIND, MEASURE, SETTLE, ALL_FIND, ALL_DECIDE, KERNELS };
+enum { CHECK, AIM, FIND, MEASURE, DECIDE_EXACTLY, ALL_FIND, ALL_DECIDE, KERNELS };
 enum { INVALID, AIMED, COUNTS, PLACES, REMAINING, REMAINING_COUNT, BUFFERS };
 
 static const abuti_kernel_source sources[KERNELS] = {
@@ -20,7 +20,7 @@ static const abuti_kernel_source sources[KERNELS] = {
     [AIM] = {"ray", "ray_aim", NULL},
     [FIND] = {"ray", "ray_find", NULL},
     [MEASURE] = {"ray", "ray_measure", NULL},
-    [SETTLE] = {"ray", "ray_settle", NULL},
+    [DECIDE_EXACTLY] = {"ray", "ray_decide_exactly", NULL},
     [ALL_FIND] = {"ray_all", "ray_all_find", NULL},
     [ALL_DECIDE] = {"ray_all", "ray_all_decide", NULL},
 };
@@ -103,10 +103,11 @@ static void enqueue_measure(const ray_query *q, const abuti_buffer *rays, uint32
                   KIT_BUFFER(kit, PLACES), ABUTI_BUFFER(results), ABUTI_BUFFER(results),
                   KIT_BUFFER(kit, REMAINING), KIT_BUFFER(kit, REMAINING_COUNT),
                   ABUTI_LOCAL_MEMORY(RAY_MEASURE_BYTES));
-    ABUTI_KIT_RUN(kit, SETTLE, count, RAY_GROUP, TREE(q->there, nodes), TREE(q->there, order),
-                  TREE(q->there, corners), ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(to),
-                  ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(any), ABUTI_VALUE(frame),
-                  KIT_BUFFER(kit, COUNTS), KIT_BUFFER(kit, PLACES), KIT_BUFFER(kit, REMAINING),
+    ABUTI_KIT_RUN(kit, DECIDE_EXACTLY, count, RAY_GROUP, TREE(q->there, nodes),
+                  TREE(q->there, order), TREE(q->there, corners), ABUTI_BUFFER(rays),
+                  ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(count), ABUTI_VALUE(q->limit),
+                  ABUTI_VALUE(any), ABUTI_VALUE(frame), KIT_BUFFER(kit, COUNTS),
+                  KIT_BUFFER(kit, PLACES), KIT_BUFFER(kit, REMAINING),
                   KIT_BUFFER(kit, REMAINING_COUNT), ABUTI_BUFFER(results), ABUTI_BUFFER(results));
 }
 

@@ -310,10 +310,10 @@ static inline hit_words hit_to_words(const first_hit *s) {
     return w;
 }
 
-/* Measures the hit if the only candidate is certain, and lists the others for ray_settle, whose
- * predicates need the registers. Rays with candidates, about a third, are assigned to the first
- * work-items of a group, and hits are written together. Rays begin at `first`, results at `to`.
- * With `any` the results are bytes, otherwise hits; the other array is not accessed. */
+/* Measures the hit if the only candidate is certain, and lists the others for ray_decide_exactly,
+ * whose predicates need the registers. Rays with candidates, about a third, are assigned to the
+ * first work-items of a group, and hits are written together. Rays begin at `first`, results at
+ * `to`. With `any` the results are bytes, otherwise hits; the other array is not accessed. */
 __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
 ray_measure(__global const uint *tree_order, __global const double *corners,
             __global const double *rays, uint first, uint to, uint count, double most, uint any,
@@ -367,11 +367,12 @@ ray_measure(__global const uint *tree_order, __global const double *corners,
  * those that begin far away. It is one kernel, since compilers are slow on each that has the
  * predicates. */
 __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
-ray_settle(__global const bvh_node *nodes, __global const uint *tree_order,
-           __global const double *corners, __global const double *rays, uint first, uint to,
-           uint count, double most, uint any, mesh_frame frame, __global const uchar *counts,
-           __global const uint *places, __global const uint *left, __global const uint *left_count,
-           __global hit_words *hits, __global uchar *anys) {
+ray_decide_exactly(__global const bvh_node *nodes, __global const uint *tree_order,
+                   __global const double *corners, __global const double *rays, uint first, uint to,
+                   uint count, double most, uint any, mesh_frame frame,
+                   __global const uchar *counts, __global const uint *places,
+                   __global const uint *left, __global const uint *left_count,
+                   __global hit_words *hits, __global uchar *anys) {
     if ((uint)get_global_id(0) >= *left_count)
         return;
     uint i = left[get_global_id(0)], told = counts[i];

@@ -16,14 +16,14 @@ _Static_assert((int)SIGN_CANDIDATES <= (int)CANDIDATES, "they fit NEAREST_PLACES
 
 /* ---- kernels ---- */
 
-enum { BY_NORMALS, FIND, SETTLE, ANSWER, TOUCH, KERNELS };
+enum { BY_NORMALS, FIND, DECIDE_EXACTLY, ANSWER, TOUCH, KERNELS };
 
-static const abuti_kernel_source sources[KERNELS] = {[BY_NORMALS] = {"inside", "inside_normals",
-                                                                     NULL},
-                                                     [FIND] = {"inside", "inside_find", NULL},
-                                                     [SETTLE] = {"inside", "inside_settle", NULL},
-                                                     [ANSWER] = {"winding", "winding_answer", NULL},
-                                                     [TOUCH] = {"winding", "winding_touch", NULL}};
+static const abuti_kernel_source sources[KERNELS] = {
+    [BY_NORMALS] = {"inside", "inside_normals", NULL},
+    [FIND] = {"inside", "inside_find", NULL},
+    [DECIDE_EXACTLY] = {"inside", "inside_decide_exactly", NULL},
+    [ANSWER] = {"winding", "winding_answer", NULL},
+    [TOUCH] = {"winding", "winding_touch", NULL}};
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = SIGN_BUFFERS};
@@ -179,7 +179,7 @@ static void enqueue_closed(const point_query *q, bvh_kit *n, uint32_t count, uin
                   ABUTI_VALUE(triangle_count), SCRATCH(SORTED), ABUTI_VALUE(count),
                   ABUTI_VALUE(asked->what), ABUTI_VALUE(lo), ABUTI_VALUE(hi), SCRATCH(COUNTS),
                   SCRATCH(KEYS), SCRATCH(PLACES));
-    ABUTI_KIT_RUN(&sign->kit, SETTLE, count, SIGN_GROUP, TREE(there, nodes),
+    ABUTI_KIT_RUN(&sign->kit, DECIDE_EXACTLY, count, SIGN_GROUP, TREE(there, nodes),
                   ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
                   SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
                   ABUTI_VALUE(asked->what), ABUTI_VALUE(lo), ABUTI_VALUE(hi), SCRATCH(COUNTS),

@@ -2,9 +2,9 @@
  *
  * Method: as there, a ray along an axis crosses the surface, and crossings count with the sign of
  * their side. inside_find traverses the tree in floats, counts the certain crossings, and leaves
- * the few uncertain triangles; inside_settle decides those in doubles by the exact predicates. If
- * there are too many, it traverses the tree itself. Points are sorted by nearest.cl along a curve,
- * in the frame of the BVH, where the mesh is within 2 of 0 on every axis.
+ * the few uncertain triangles; inside_decide_exactly decides those in doubles by the exact
+ * predicates. If there are too many, it traverses the tree itself. Points are sorted by nearest.cl
+ * along a curve, in the frame of the BVH, where the mesh is within 2 of 0 on every axis.
  *
  * Margin: a point that matters is within 2.1 of 0, so it was rounded by at most 2^-23; corners by
  * 2^-24, and their difference by 2^-22: in total less than m / 2 with m = 2^-20. The rest is
@@ -147,13 +147,13 @@ static inline void store(int winding, bool on_surface, uint quest, size_t to, __
         doubles[8 * to] = -doubles[8 * to];
 }
 
-__kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
-                            __global const uint *tree_order, __global const double *corners,
-                            __global const float4 *points, __global const double *exact,
-                            __global const uint *order, uint count, uint quest, float4 lo,
-                            float4 hi, __global const uchar *counts, __global const int *windings,
-                            __global const uint *places, uint first, __global uchar *bytes,
-                            __global double *doubles) {
+__kernel void inside_decide_exactly(__global const bvh_node *nodes, uint triangle_count,
+                                    __global const uint *tree_order, __global const double *corners,
+                                    __global const float4 *points, __global const double *exact,
+                                    __global const uint *order, uint count, uint quest, float4 lo,
+                                    float4 hi, __global const uchar *counts,
+                                    __global const int *windings, __global const uint *places,
+                                    uint first, __global uchar *bytes, __global double *doubles) {
     uint i = (uint)get_global_id(0), stack[STACK], used = 0, left = 0, leaf = 0;
     if (i >= count || counts[i] == DECIDED)
         return;
@@ -210,8 +210,8 @@ __kernel void inside_normals(__global const double *normals, uint has_normals, d
     uint point = order[i];
     __global double *answer = nearest + 8 * ((size_t)first + point);
     double distance = answer[0], side = 0.0;
-    bool settled = !(distance > 0.0 && distance < INFINITY);
-    if (!settled && has_normals) {
+    bool is_decided = !(distance > 0.0 && distance < INFINITY);
+    if (!is_decided && has_normals) {
         uint2 what = as_uint2(answer[7]); /* triangle and feature */
         __global const double *normal = normals + 4 * (7 * (size_t)what.x + what.y);
         side = facing * normal_side(load_point(exact + 3 * (size_t)point), load_point(answer + 1),
@@ -219,7 +219,7 @@ __kernel void inside_normals(__global const double *normals, uint has_normals, d
     }
     if (side < 0.0)
         answer[0] = -distance;
-    counts[i] = settled || side != 0.0 ? DECIDED : 0;
+    counts[i] = is_decided || side != 0.0 ? DECIDED : 0;
 }
 
 #endif

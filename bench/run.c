@@ -1,10 +1,10 @@
 /* Runs one case: setup, a warm-up that fills caches, then repeats until there are enough for a
  * median. Only `run` is timed; hashing and releasing the result is not. */
+#include "apps/counted.h"
 #include "bench.h"
 
 #include <assert.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,44 +13,9 @@
 #define LEAST_REPEATS 5
 #define MOST_REPEATS 1000
 
-/* ---- counted memory ---- */
-
-typedef struct memory_count {
-    atomic_uint_least64_t live, peak;
-} memory_count;
-
-typedef union block_head {
-    size_t bytes;
-    unsigned char padding[64]; /* keeps what follows aligned */
-} block_head;
-
-static void *counted_allocate(void *user, size_t bytes, size_t alignment) {
-    memory_count *count = user;
-    (void)alignment; /* at most 64, which is the size of the head */
-    size_t padded = (bytes + 2 * sizeof(block_head) - 1) / 64 * 64;
-    block_head *head = padded < bytes ? NULL : aligned_alloc(64, padded);
-    if (!head)
-        return NULL;
-    head->bytes = bytes;
-    uint64_t now = atomic_fetch_add(&count->live, bytes) + bytes;
-    uint64_t peak = atomic_load(&count->peak);
-    while (peak < now && !atomic_compare_exchange_weak(&count->peak, &peak, now))
-        continue;
-    return head + 1;
-}
-
-static void counted_release(void *user, void *memory) {
-    memory_count *count = user;
-    block_head *head = (block_head *)memory - 1;
-    atomic_fetch_sub(&count->live, head->bytes);
-    free(head);
-}
-
-static abut_status make_context(memory_count *count, uint32_t threads, abut_context **context) {
+static abut_status make_context(counted_memory *count, uint32_t threads, abut_context **context) {
     abut_context_options options = abut_context_options_default();
-    options.memory_user = count;
-    options.allocate = counted_allocate;
-    options.release = counted_release;
+    counted_use(&options, count);
     options.thread_count = threads;
     return abut_context_create(&options, context);
 }
@@ -134,7 +99,7 @@ static bool wants_more(const bench_settings *settings, bool threaded, uint32_t d
 }
 
 /* Runs and finishes once; writes the time of the run to *ms, and the processor time to *cpu. */
-static abut_status run_once(bench_state *state, memory_count *count, bench_result *result,
+static abut_status run_once(bench_state *state, counted_memory *count, bench_result *result,
                             double *ms, double *cpu) {
     uint64_t before = atomic_load(&count->live);
     atomic_store(&count->peak, before);
@@ -149,7 +114,7 @@ static abut_status run_once(bench_state *state, memory_count *count, bench_resul
     return state->which->finish ? state->which->finish(state) : ABUT_OK;
 }
 
-static bench_outcome run_repeats(bench_state *state, memory_count *count,
+static bench_outcome run_repeats(bench_state *state, counted_memory *count,
                                  const bench_settings *settings, bench_result *result) {
     double times[MOST_REPEATS], cpu_times[MOST_REPEATS], ms, cpu, total = 0;
     if (!settings->quick && run_once(state, count, result, &ms, &cpu)) /* warm-up */
@@ -179,7 +144,7 @@ static bench_outcome run_repeats(bench_state *state, memory_count *count,
 /* Runs one case with one thread count. */
 static bench_outcome run_with(const bench_case *which, uint32_t threads,
                               const bench_settings *settings, bench_result *result) {
-    memory_count count;
+    counted_memory count;
     atomic_init(&count.live, 0);
     atomic_init(&count.peak, 0);
     memset(result, 0, sizeof *result);

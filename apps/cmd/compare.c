@@ -4,12 +4,12 @@
  * method has to build, and the memory is that of the method alone. The exact method is the
  * reference. A method is compared on the pairs that it computes; pairs that another method computes
  * in its world, such as those of primitives, are not counted. */
+#include "apps/counted.h"
 #include "apps/get.h"
 #include "interfere.h"
 #include "view.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,30 +45,6 @@ typedef struct comparison {
     compared_method method[METHODS];
     uint64_t worse; /* pairs that a method misses, or reports although they do not touch */
 } comparison;
-
-/* ---- counted memory ---- */
-
-typedef union block_head {
-    size_t bytes;
-    unsigned char padding[64]; /* keeps the block aligned */
-} block_head;
-
-static void *counted_allocate(void *user, size_t bytes, size_t alignment) {
-    (void)alignment; /* at most 64, the size of the head */
-    size_t padded = (bytes + 2 * sizeof(block_head) - 1) / sizeof(block_head) * sizeof(block_head);
-    block_head *head = padded < bytes ? NULL : aligned_alloc(sizeof(block_head), padded);
-    if (!head)
-        return NULL;
-    head->bytes = bytes;
-    atomic_fetch_add((atomic_uint_least64_t *)user, bytes);
-    return head + 1;
-}
-
-static void counted_release(void *user, void *memory) {
-    block_head *head = (block_head *)memory - 1;
-    atomic_fetch_sub((atomic_uint_least64_t *)user, head->bytes);
-    free(head);
-}
 
 /* ---- one method ---- */
 
@@ -170,11 +146,11 @@ static void list_pairs(abut_world *world, compared_method *m) {
     }
 }
 
-/* `live` is the memory of the context, in bytes. */
+/* `memory` is that of the context. */
 static void measure_method(tool_run *tool, const tool_arguments *arguments, abut_device *device,
-                           const tool_assembly *assembly, const atomic_uint_least64_t *live,
+                           const tool_assembly *assembly, const counted_memory *memory,
                            compared_method *m) {
-    const uint64_t before = atomic_load(live);
+    const uint64_t before = atomic_load(&memory->live);
     abut_world_options options = abut_world_options_default();
     abut_world *world = NULL;
     tool_item *items = tool_array((size_t)assembly->count + 1, sizeof *items);
@@ -192,7 +168,7 @@ static void measure_method(tool_run *tool, const tool_arguments *arguments, abut
     m->contact_count = found.count;
     list_pairs(world, m);
     m->step_ms = time_step(assembly, items, world, m);
-    m->bytes = atomic_load(live) - before;
+    m->bytes = atomic_load(&memory->live) - before;
     abut_world_destroy(world);
     for (uint32_t i = 0; i < assembly->count; i++)
         abut_radial_destroy(items[i].radial);
@@ -201,16 +177,14 @@ static void measure_method(tool_run *tool, const tool_arguments *arguments, abut
 /* Runs a method in a context of its own, with meshes that no other method has prepared. */
 static void run_method(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                        compared_method *m) {
-    atomic_uint_least64_t live = 0;
+    counted_memory memory = {0};
     abut_context *outer = tool->context;
     abut_context_options options = tool_context_options(tool);
     tool_assembly assembly = {0};
-    options.memory_user = &live;
-    options.allocate = counted_allocate;
-    options.release = counted_release;
+    counted_use(&options, &memory);
     ensure(abut_context_create(&options, &tool->context));
     assembly_load(tool, arguments, false, &assembly);
-    measure_method(tool, arguments, device, &assembly, &live, m);
+    measure_method(tool, arguments, device, &assembly, &memory, m);
     assembly_free(&assembly);
     abut_context_destroy(tool->context);
     tool->context = outer;
@@ -290,18 +264,6 @@ static void print_methods(tool_output *out, const comparison *c) {
     out_end(out);
 }
 
-/* Whether a pair has a contact by some method, and whether methods disagree about that. */
-static bool has_contact(const comparison *c, uint32_t a, uint32_t b, bool *disagree) {
-    bool computes, touches = false, is_free = false;
-    for (int i = 0; i < METHODS; i++) {
-        const double depth = depth_of(&c->method[i], a, b, &computes);
-        touches = touches || (computes && !isnan(depth));
-        is_free = is_free || (computes && isnan(depth));
-    }
-    *disagree = touches && is_free;
-    return touches;
-}
-
 static void print_pair(tool_output *out, const comparison *c, uint32_t a, uint32_t b) {
     out_object(out, NULL);
     fact_text(out, "a", c->assembly.bodies[a].name);
@@ -316,27 +278,47 @@ static void print_pair(tool_output *out, const comparison *c, uint32_t a, uint32
     out_end(out);
 }
 
-/* Prints the depths of each pair by all methods: first the pairs about which methods disagree.
- * Returns the number of pairs with a contact. */
-static uint64_t print_pairs(tool_output *out, const comparison *c, uint64_t first) {
-    uint64_t printed = 0, all = 0;
+/* Whether a method computes a pair and finds no contact. */
+static bool is_missed(const comparison *c, const method_pair *pair) {
+    bool computes, missed = false;
+    for (int i = 0; i < METHODS; i++)
+        missed =
+            missed || (isnan(depth_of(&c->method[i], pair->a, pair->b, &computes)) && computes);
+    return missed;
+}
+
+/* The pairs that have a contact by some method, sorted. */
+static method_pair *list_touching(const comparison *c, uint64_t *count) {
+    uint64_t all = 0, found = 0;
+    for (int i = 0; i < METHODS; i++)
+        all += c->method[i].found;
+    method_pair *list = tool_array((size_t)all + 1, sizeof *list);
+    for (int i = 0; i < METHODS; i++)
+        for (uint64_t k = 0; k < c->method[i].pair_count; k++)
+            if (!isnan(c->method[i].pairs[k].depth))
+                list[found++] = c->method[i].pairs[k];
+    qsort(list, (size_t)found, sizeof *list, compare_pairs);
+    *count = 0;
+    for (uint64_t i = 0; i < found; i++)
+        if (!*count || compare_pairs(&list[*count - 1], &list[i]))
+            list[(*count)++] = list[i];
+    return list;
+}
+
+/* Prints the depths of each pair by all methods: first the pairs that a method misses. */
+static void print_pairs(tool_output *out, const comparison *c, uint64_t first) {
+    uint64_t count, printed = 0;
+    const method_pair *list = list_touching(c, &count);
     out_table(out, "pairs");
     for (int round = 0; round < 2; round++)
-        for (uint32_t a = 0; a < c->assembly.count; a++)
-            for (uint32_t b = a + 1; b < c->assembly.count; b++) {
-                bool disagree;
-                if (!has_contact(c, a, b, &disagree) || disagree == (round > 0))
-                    continue;
-                all++;
-                if (printed >= first && !out->json)
-                    continue;
+        for (uint64_t i = 0; i < count && (printed < first || out->json); i++)
+            if (is_missed(c, &list[i]) == !round) {
+                print_pair(out, c, list[i].a, list[i].b);
                 printed++;
-                print_pair(out, c, a, b);
             }
     out_end(out);
-    if (printed < all)
-        print_line(out, "and %llu more; --first N prints N", (unsigned long long)(all - printed));
-    return all;
+    if (printed < count)
+        print_line(out, "and %llu more; --first N prints N", (unsigned long long)(count - printed));
 }
 
 /* ---- picture and page ---- */
@@ -395,8 +377,8 @@ static void draw(tool_run *tool, const tool_arguments *arguments, const comparis
             continue;
         draw_method(tool, picture, m, 0.06 * box_diagonal(&all), method_colours[k]);
         legend_add(&legend, method_colours[k], "%s: %llu of %llu pairs found, %.3g ms",
-                   abut_world_method_name(m->method), (unsigned long long)m->found,
-                   (unsigned long long)(m->found + m->missed), m->step_ms);
+                   abut_world_method_name(m->method), (unsigned long long)m->both,
+                   (unsigned long long)(m->both + m->missed), m->step_ms);
     }
     if (tool->view)
         view_skip(tool->view, VIEW_MARKS);
@@ -449,7 +431,7 @@ static int run_compare(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     OPTION("most", "K", COUNT, "at most K contacts in a patch or direction (default: 4)"),
     OPTION("first", "N", COUNT,
-           "number of pairs to print, those about which methods disagree first (default: 20)"),
+           "number of pairs to print, those that a method misses first (default: 20)"),
     OPTION("png", "FILE", TEXT, "draw the bodies with the contacts of each method"),
     PAGE_OPTION,
     CAMERA_OPTIONS("iso"),
@@ -463,8 +445,8 @@ const tool_command command_compare = {
     .about =
         "Computes the contacts of a scene by each method of a world, and compares them with exact "
         "contacts: pairs found, missed and false, differences of penetration depths, the "
-        "guarantee, "
-        "the time of the first step with all preparation, the time of later steps, and memory. A "
+        "guarantee, the time of the first step with all preparation, the time of later steps, and "
+        "memory. A "
         "method is compared on the pairs that it computes. 'auto' is the method that a world "
         "chooses for each pair. The second table has the depth of each pair by each method.",
     .found = "a method misses a pair that touches, or reports one that does not",
@@ -472,6 +454,6 @@ const tool_command command_compare = {
                 "  abut compare a.obj b.obj --html compare.html\n"
                 "  abut compare scene.json --device gpu --json\n",
     .options = options,
-    .operand_range = {1, 100000},
+    .operand_range = {1, UINT32_MAX},
     .run = run_compare,
 };

@@ -53,5 +53,10 @@ abut_status item_add(const tool_assembly *assembly, uint32_t i, abut_world_metho
         it.collider.shape.character = item->radial; /* in world coordinates */
     }
     uint32_t id;
-    return abut_world_add(world, &it, &id);
+    abut_status status = abut_world_add(world, &it, &id);
+    if (status) {
+        abut_radial_destroy(item->radial);
+        item->radial = NULL;
+    }
+    return status;
 }

@@ -159,8 +159,8 @@ ABUT_API abut_status abut_cloth_bind(abut_cloth *cloth, uint32_t sheet, uint32_t
                                      abut_cloth_attachment *attachments);
 /* Attaches vertices of a sheet. An attachment replaces an earlier one of the same vertex. Returns
  * ABUT_ERROR_ARGUMENT for a vertex, body or triangle that does not exist, numbers that are not
- * finite, and a vertex that is listed twice. On failure nothing changes. One thread at a time for
- * each cloth. */
+ * finite, weights whose sum is not 1, and a vertex that is listed twice. On failure nothing
+ * changes. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_attach(abut_cloth *cloth, uint32_t sheet,
                                        const abut_cloth_attachment *attachments, uint32_t count);
 /* Removes the attachments of vertices; those without one are ignored. One thread at a time for each

@@ -267,6 +267,9 @@ TEST(refusals) {
     holds[1].triangle = 11;
     holds[1].weights[2] = (double)INFINITY;
     assert_refused("not finite", abut_cloth_attach(c, 0, holds, 2));
+    holds[1].weights[0] = holds[1].weights[1] = 0;
+    holds[1].weights[2] = 1.01;
+    assert_refused("sum to 1.01", abut_cloth_attach(c, 0, holds, 2));
     holds[1].weights[2] = 1;
     holds[1].stiffness = -1;
     assert_refused("stiffness", abut_cloth_attach(c, 0, holds, 2));

@@ -99,6 +99,9 @@ abut_status abut_cloth_bind(abut_cloth *cloth, uint32_t sheet, uint32_t body,
 
 /* ---- attaching ---- */
 
+/* Rounding errors of the sum of weights that callers compute in floats. */
+#define WEIGHT_TOLERANCE 1e-5
+
 static bool is_sane(double number) {
     return fabs(number) <= ABUT_CLOTH_COORDINATE_MAX;
 }
@@ -133,6 +136,11 @@ static abut_status check_attachment(const char *function, const abut_cloth *c, u
                           "%s: attachments[%u] has a weight or an offset that is not finite or "
                           "beyond %g",
                           function, i, ABUT_CLOTH_COORDINATE_MAX);
+    const double sum = a->weights[0] + a->weights[1] + a->weights[2];
+    if (!(fabs(sum - 1) <= WEIGHT_TOLERANCE))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the weights of attachments[%u] sum to %g; the sum must be 1",
+                          function, i, sum);
     return ABUT_OK;
 }
 

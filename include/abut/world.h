@@ -28,6 +28,9 @@
  * A body without a BVH has no method for primitives: such a pair is not tested. Its pair info has
  * the guarantee ABUT_WORLD_GUARANTEE_NONE.
  *
+ * A mesh with a cloth material is a sheet of cloth. abut_world_step() moves cloth and finds the
+ * impacts of a time step.
+ *
  * Guarantee: no candidate pair that has a method is missed. abut_world_get_pair_info() returns the
  * method of a pair, which contacts it is guaranteed to find, and the error bound of its depths. If
  * maps or layers find no contact, the world also tests the pair by the exact method, so that no
@@ -47,6 +50,7 @@
 #include <abut/base.h>
 #include <abut/bvh.h>
 #include <abut/character.h>
+#include <abut/cloth.h>
 #include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>
@@ -93,6 +97,9 @@ typedef struct abut_world_options {
                                   * primitives are always exact. EXACT must not be combined with a
                                   * device. Other values return ABUT_ERROR_ARGUMENT */
     bool skip_verification;      /* as in abut_patch_options: do not verify exact depths */
+    const abut_cloth_options *cloth; /* of all sheets: gravity, wind, substeps; null = the defaults.
+                                      * Read only by abut_world_create(). Its device is ignored:
+                                      * cloth is simulated on the device of the world */
 } abut_world_options;
 
 ABUT_DEFAULT(abut_world_options)
@@ -129,6 +136,10 @@ typedef struct abut_world_item {
     double margin; /* a length, 0 or more, added to the margin of all its pairs. The margin
                     * of a pair is that of the world plus those of both items. The margin of the
                     * world plus twice this one must not exceed ABUT_COORDINATE_MAX */
+    const abut_cloth_material *cloth; /* not null: the mesh is a sheet of cloth, which
+                                       * abut_world_step() moves. Read only during the call */
+    bool self_collides; /* abut_world_step() also tests the item with itself: for meshes that
+                         * deform, and for characters. Sheets never pass through themselves */
 } abut_world_item;
 
 ABUT_DEFAULT(abut_world_item)
@@ -392,6 +403,84 @@ ABUT_DEFAULT(abut_world_impacts)
 ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array ends,
                                       size_t count, const abut_sweep_rigid_options *options,
                                       abut_world_impacts *impacts);
+
+/* ---- steps ----
+ *
+ * A step connects two states of a world. The caller sets the poses and positions at its end, and
+ * abut_world_step() computes what happens in between:
+ *
+ *     abut_world_set_poses(world, ids, poses, count);      // rigid items, from a physics solver
+ *     abut_world_set_positions(world, id, NULL, vertices); // shapes that deform, from an animation
+ *     abut_world_step(world, 1.0 / 60, &step);             // moves cloth; impacts, contacts
+ *
+ * Sheets of cloth collide with meshes, primitives and characters, with each other and with
+ * themselves, as described in <abut/cloth.h>.
+ */
+
+/* A pair of items that touches at the end of a step, or that began to touch during it. An item with
+ * itself is a pair with a == b. */
+typedef struct abut_world_step_pair {
+    uint32_t a, b;                  /* a <= b */
+    abut_world_method method;       /* of its contacts; AUTO: only the impact was computed */
+    abut_world_guarantee guarantee; /* of its contacts */
+    double error;                   /* of their depths, as in abut_world_pair_info */
+    bool is_sensor;          /* one of the items is a sensor, so that there are no contacts */
+    uint64_t first, count;   /* its contacts in the list of the step */
+    bool has_impact;         /* it touches for the first time in the step at `time` */
+    double time;             /* of impact: fraction of the step, 0 to 1; never late */
+    abut_vec3 point, normal; /* of the impact; the normal points from b to a. Both are zero
+                              * if one item contains the other at the start */
+} abut_world_step_pair;
+
+typedef struct abut_world_step_result {
+    size_t size; /* sizeof(abut_world_step_result), set by the default function */
+    const abut_world_step_pair *pairs; /* sorted by a, then b */
+    uint64_t pair_count;
+    const abut_contact *contacts; /* those of abut_world_contacts(), then self-contacts */
+    uint64_t contact_count;
+    uint64_t unswept_count; /* pairs whose paths were not tested: a body without a BVH moves near
+                             * another item */
+    abut_reliability reliability;           /* lowest level of all contacts and impacts */
+    abut_cloth_report cloth;                /* zeros without cloth */
+    double impact_seconds, contact_seconds; /* time of the parts; that of cloth is in its report */
+} abut_world_step_result;
+
+ABUT_DEFAULT(abut_world_step_result)
+
+/* Ends a step of a duration, which began at the end of the previous one. Moves all sheets of cloth,
+ * finds the impacts on the paths of all items, and computes the contacts at the end.
+ *
+ * Paths: items move from their state at the previous call to their current one. An item that was
+ * added or replaced since then has no path. Rigid items move as abut_pose_interpolate() describes.
+ * Vertices of meshes that deform, and of characters, move along straight lines. In pairs with such
+ * a shape, vertices of rigid items move along straight lines, too, and spheres and capsules are
+ * circumscribed meshes, which exceed them by at most 0.01 of the radius.
+ *
+ * Impacts: no pair that abut_world_contacts() would test passes through each other unnoticed,
+ * except the pairs of unswept_count. Pairs that touch at the start have the time 0. Sheets have no
+ * impacts: they never touch anything. If result->cloth.fraction is below 1, or bodies lag, cloth
+ * had to stop, and may intersect other items where those are now; contacts then report it.
+ *
+ * Self-contacts: an item with `self_collides` that intersects itself at the end has a contact of
+ * depth 0 for each pair of triangles that intersect (ABUT_CONTACT_CROSSING; element and part: the
+ * triangles).
+ *
+ * The world owns the lists. They are valid until the world changes or is asked for contacts.
+ *
+ * `result` may be null, otherwise its size must be set. Returns the errors of abut_cloth_step():
+ * for example, if a sheet intersects something at its start. If cloth cannot be moved, nothing
+ * changes. If memory does not suffice later, or the call is cancelled, the step counts as made; its
+ * contacts can still be computed by abut_world_contacts(). Not thread-safe. */
+ABUT_API abut_status abut_world_step(abut_world *world, double seconds,
+                                     abut_world_step_result *result);
+
+/* Stores the cloth of a world, and the index of an item in it: that of a sheet, or of a body for
+ * items that cloth collides with. Use it to attach vertices, to set the wind, and to read positions
+ * and velocities. The world owns the cloth and adds, removes, moves and steps its sheets and
+ * bodies. Returns ABUT_ERROR_ARGUMENT if there is no sheet in the world, or cloth does not collide
+ * with the item. Not thread-safe. */
+ABUT_API abut_status abut_world_get_cloth(abut_world *world, uint32_t id, abut_cloth **cloth,
+                                          uint32_t *index);
 
 /* ---- contacts on the device ---- */
 

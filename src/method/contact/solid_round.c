@@ -65,6 +65,10 @@ static void add_minimum(round_query *w, vec3 at, vec3 from, vec3 surface_normal,
                         uint32_t element, uint32_t part) {
     vec3 offset = v3_sub(from, at);
     double distance = v3_length(offset), side = v3_dot(offset, surface_normal);
+    if (w->call->bvh->has_no_inside && side < 0) { /* both sides are outside */
+        surface_normal = v3_scale(surface_normal, -1);
+        side = -side;
+    }
     vec3 out = kind == ABUT_CONTACT_FACE || distance <= 1e-12 * w->call->skin->size
                    ? v3_normalise(surface_normal)
                    : v3_scale(v3_normalise(offset), side < 0 ? -1 : 1);

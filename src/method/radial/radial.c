@@ -418,6 +418,7 @@ void abut_radial_destroy(abut_radial *radial) {
     if (r->backend)
         r->backend->destroy(r);
     abut_device_destroy(r->device);
+    abut_mesh_destroy(r->mesh);
     ABUTI_RELEASE(context, r->axes, r->fields, r->turns, r->vertices, r->triangles, r->pair_fields,
                   r->pair_triangles, r->frames[0], r->frames[1], r->radii, r->marks, r->bounds,
                   r->bound_lists, r);
@@ -439,6 +440,7 @@ static abut_status create_from_plan(const radial_plan *p, double extent, abut_ra
         return ABUT_ERROR_MEMORY;
     r->context = abuti_context_retain(p->source.context);
     atomic_init(&r->holds, 1);
+    r->mesh = abut_mesh_retain(p->source.rest);
     r->unit = choose_unit(extent);
     abut_status status = count_sizes(r, p);
     if (!status)

@@ -50,7 +50,8 @@ struct abut_radial {
     atomic_uint holds;     /* reference count: the caller's references and those of worlds */
     abut_device *device;   /* retained, or null */
     const radial_backend *backend;
-    void *data; /* of the back end */
+    void *data;       /* of the back end */
+    abut_mesh *mesh;  /* at rest; retained */
     abut_radial_info info;
     double unit;
     radial_axis *axes;

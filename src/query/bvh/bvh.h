@@ -91,7 +91,8 @@ struct abut_bvh {
     atomic_uint holds;     /* reference count: the caller, worlds and maps */
     abut_mesh *mesh;       /* holds a reference */
     uint32_t triangle_count, leaf_count, node_count, depth;
-    double scale; /* from mesh positions to the frame; a power of two */
+    double scale;       /* from mesh positions to the frame; a power of two */
+    bool has_no_inside; /* all components are sheets, whatever their holes are: cloth */
     /* Arrays of the CPU; a BVH on a device has none until abuti_bvh_ensure_host(). */
     bvh_node *nodes;
     bvh_block *blocks;

@@ -181,8 +181,9 @@ static abut_status fill_interior(const abut_bvh *bvh, const bvh_solid *solid, co
 static abut_status create_interior(const abut_bvh *bvh, const bvh_solid *solid,
                                    bvh_interior **created) {
     const bvh_components *parts;
-    if (!solid->border_count)
-        return fill_interior(bvh, solid, NULL, NULL, true, false, created);
+    if (bvh->has_no_inside || !solid->border_count)
+        return fill_interior(bvh, solid, NULL, NULL, !bvh->has_no_inside, bvh->has_no_inside,
+                             created);
     abut_status status = abuti_bvh_components(bvh, &parts);
     if (status)
         return status;

@@ -322,9 +322,10 @@ abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, d
 abut_status abuti_world_find_pairs(abut_world *world) {
     world_item *items = world_items(world);
     const size_t count = world->items.count;
-    if (world->has_pairs)
-        return ABUT_OK;
-    abut_status status = world->backend->download_poses(world);
+    abut_status status = abuti_world_fetch_sheets(world);
+    if (status || world->has_pairs)
+        return status;
+    status = world->backend->download_poses(world);
     if (status)
         return status;
     size_t changed = 0;

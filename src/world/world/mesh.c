@@ -18,6 +18,14 @@ static double find_longest_edge(const abut_mesh *mesh) {
 
 /* ---- creation ---- */
 
+/* Cloth that hangs over a body may look like a solid with a hole. */
+static abut_status create_bvh(const world_asset *a, abut_mesh *mesh, abut_bvh **bvh) {
+    abut_status status = abut_bvh_create(mesh, NULL, bvh);
+    if (!status)
+        (*bvh)->has_no_inside = a->is_cloth;
+    return status;
+}
+
 static abut_status create_asset(const abut_world *world, world_asset *a) {
     abut_mesh_report report = abut_mesh_report_default();
     abut_status status = abuti_world_examine(world, a, &report);
@@ -26,7 +34,7 @@ static abut_status create_asset(const abut_world *world, world_asset *a) {
     a->longest_edge = find_longest_edge(a->mesh);
     abuti_world_choose_method(world, &report, a);
     const world_method *method = abuti_world_method_of_items(a->choice.method);
-    status = abut_bvh_create(a->mesh, NULL, &a->bvh);
+    status = create_bvh(a, a->mesh, &a->bvh);
     return status || !method->create ? status : method->create(world, &report, a);
 }
 
@@ -61,7 +69,7 @@ static abut_status check_mesh_item(const abut_world_item *item) {
     return ABUT_OK;
 }
 
-abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *item,
+abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *item, bool is_cloth,
                                       world_asset *mine, world_asset **asset) {
     world_asset **list = world->assets.data;
     const uint32_t resolution = item->collider.shape.mesh.resolution;
@@ -88,6 +96,7 @@ abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *
     made->asked = item->method;
     made->resolution = resolution;
     made->deforms = item->collider.shape.mesh.deforms;
+    made->is_cloth = is_cloth;
     if ((status = create_asset(world, made))) {
         destroy_asset(world->context, made);
         return status;
@@ -132,7 +141,7 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
     abut_bvh_get_info(a->bvh, &info);
     if (info.should_rebuild) { /* if memory suffices */
         abut_bvh *made = NULL;
-        if (!abut_bvh_create(mesh, NULL, &made)) {
+        if (!create_bvh(a, mesh, &made)) {
             abut_bvh_destroy(a->bvh);
             a->bvh = made;
         }

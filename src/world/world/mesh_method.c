@@ -2,6 +2,7 @@
  *
  * The first row that applies decides. docs/choosing.md shows the same as a picture, with figures.
  *   forced                     the method of the item, or of the world if it is exact or field
+ *   cloth                      exact: it never touches anything, and is near everything
  *   a sheet                    map: it has no interior, and a field would invent one
  *   deforms                    exact: a refit takes a tenth of a build; a field cannot be refitted
  *   sheets and solids          exact: components count separately; a field has one sign for all
@@ -37,6 +38,8 @@ void abuti_world_choose_method(const abut_world *world, const abut_mesh_report *
         {wanted == ABUT_WORLD_EXACT, ABUT_WORLD_EXACT, true, "The world uses only exact contacts."},
         {wanted != ABUT_WORLD_AUTO, ABUT_WORLD_EXACT, true,
          "It has no field: its vertices and edges are tested against the fields of other items."},
+        {a->is_cloth, ABUT_WORLD_EXACT, false,
+         "It is cloth, which touches nothing: exact contacts measure how near it is."},
         {a->sheet, ABUT_WORLD_MAP, false,
          "It is a sheet without an interior: distances are measured at samples all over its "
          "surface."},

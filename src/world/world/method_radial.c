@@ -34,6 +34,10 @@ static abut_status add_character_item(abut_world *world, world_item *item) {
     return abuti_radial_download(radial_of(item));
 }
 
+static const abut_mesh *mesh_of_character(const world_item *item) {
+    return radial_of(item)->mesh;
+}
+
 static void remove_character_item(abut_world *world, world_item *item) {
     (void)world;
     abut_radial_destroy(radial_of(item));
@@ -472,6 +476,7 @@ const world_method abuti_world_radial = {.method = ABUT_WORLD_RADIAL,
                                          .place = place_character,
                                          .deform = deform_character,
                                          .describe = describe_character,
+                                         .mesh = mesh_of_character,
                                          .prepare = abuti_world_download_characters,
                                          .prepare_pair = prepare_character_pair,
                                          .collide = collide_character,

@@ -29,25 +29,18 @@ enum { ITEMS_PER_TASK = 256, FEW_PAIRS = 8, SHIFT_ROUNDS = 64 };
 #define ROUND_SLACK 0.004 /* of a radius: cores exceed primitives by up to 0.003 of it */
 #define SHIFT_MAX 0.5     /* of the smaller item: a larger shift might pass through the other one */
 
-typedef struct world_swept {
-    abut_sweep_rigid_result touch;
-    double safe; /* the part of the step in which the depth does not increase */
-    abut_status status;
-    bool unknown;
-} world_swept;
-
 typedef struct step_sweep {
     abut_world *world;
     abut_sweep_rigid_options options;
     double reach; /* extension of boxes, on each side */
+    bool is_past; /* safe times are not needed */
 } step_sweep;
 
 /* ---- paths ---- */
 
 static abuti_step step_of(const abut_world *world, uint32_t id) {
     const world_sweep *sweep = (const world_sweep *)world->sweeps.data + id;
-    const abut_pose *from = &world_items(world)[id].at.pose;
-    return (abuti_step){*from, sweep->moves ? sweep->end.pose : *from};
+    return (abuti_step){sweep->from->pose, sweep->to->pose};
 }
 
 /* Upper bound of the distance of an item's points from its origin. */
@@ -117,12 +110,13 @@ static void compute_path_boxes(void *data, size_t chunk, size_t begin, size_t en
         const world_item *item = &world_items(s->world)[i];
         if (!item->used || item->kind == ABUT_COLLIDER_PLANE)
             continue;
-        box3 box = item->at.box;
+        box3 box = sweeps[i].from->box;
         double more = s->reach;
-        if (sweeps[i].moves) {
+        if (sweeps[i].moves)
+            box = box_join(box, sweeps[i].to->box);
+        if (sweeps[i].moves && !sweeps[i].deforms) {
             abuti_step path = step_of(s->world, (uint32_t)i);
             double angle = abuti_path_of(&path).angle;
-            box = box_join(box, sweeps[i].end.box);
             more += angle * angle * radius_of(item) / 8 * (1 + 1e-12);
         }
         const vec3 all = v3(more, more, more);
@@ -146,7 +140,8 @@ static bool sweep_plane_pair(const step_sweep *s, const abut_world_pair *pair, b
     if (plane_is_a)
         touch->normal = contact_negate(touch->normal);
     *safe = touch->hit ? touch->time : 1;
-    if (touch->hit && !(touch->time > 0)) { /* the lowest point may descend by the slack */
+    if (touch->hit && !(touch->time > 0) &&
+        !s->is_past) { /* the lowest point may descend by the slack */
         const double slack = slack_of(s, &items[item], &items[plane]);
         abut_sweep_rigid_result deeper = {.time = 1};
         size_t which = 0;
@@ -253,7 +248,8 @@ static void sweep_pairs(void *data, size_t chunk, size_t begin, size_t end) {
         const world_item *a = &items[pair->a], *b = &items[pair->b];
         world_swept *to = (world_swept *)s->world->swept.data + i;
         *to = (world_swept){.touch = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}}, .safe = 1};
-        if (!sweeps[pair->a].moves && !sweeps[pair->b].moves)
+        if ((!sweeps[pair->a].moves && !sweeps[pair->b].moves) || sweeps[pair->a].deforms ||
+            sweeps[pair->b].deforms)
             continue;
         if (a->kind == ABUT_COLLIDER_PLANE || b->kind == ABUT_COLLIDER_PLANE) {
             to->unknown =
@@ -264,7 +260,8 @@ static void sweep_pairs(void *data, size_t chunk, size_t begin, size_t end) {
             to->status =
                 abuti_sweep_shapes(&shapes[0], &p, &shapes[1], &q, &s->options, &to->touch);
             to->safe = to->touch.hit ? to->touch.time : 1;
-            if (!to->status && to->touch.hit && !(to->touch.time > 0) && !has_sensor(a, b))
+            if (!to->status && to->touch.hit && !(to->touch.time > 0) && !s->is_past &&
+                !has_sensor(a, b))
                 to->status = sweep_shifted(s, pair, &to->safe);
         } else {
             to->unknown = true;
@@ -314,8 +311,10 @@ static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_p
     if (status)
         return status;
     world_sweep *sweeps = world->sweeps.data;
-    for (size_t i = 0; i < world->items.count; i++)
-        sweeps[i].moves = false;
+    for (size_t i = 0; i < world->items.count; i++) {
+        const world_place *at = &world_items(world)[i].at;
+        sweeps[i] = (world_sweep){.from = at, .to = at};
+    }
     status = abuti_world_download_characters(world);
     for (size_t i = 0; i < count && !status; i++) {
         uint32_t id = ids ? ids[i] : (uint32_t)i;
@@ -323,8 +322,10 @@ static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_p
         if (!status)
             status =
                 abuti_world_place(function, &world_items(world)[id], &ends[i], &sweeps[id].end);
-        if (!status)
+        if (!status) {
             sweeps[id].moves = true;
+            sweeps[id].to = &sweeps[id].end;
+        }
     }
     return status;
 }
@@ -357,6 +358,13 @@ static abut_status sweep_step(step_sweep *s) {
     return status;
 }
 
+abut_status abuti_world_sweep_paths(abut_world *world, const abut_sweep_rigid_options *options,
+                                    bool is_past) {
+    step_sweep s = {.world = world, .options = *options, .is_past = is_past};
+    s.reach = 0.5 * (options->separation + options->tolerance);
+    return sweep_step(&s);
+}
+
 /* Downloads end poses that are in a buffer; the caller releases `list`. */
 static abut_status download_ends(const abut_world *world, const abut_buffer *ends, size_t count,
                                  abut_pose **list) {
@@ -377,7 +385,7 @@ static abut_status download_ends(const abut_world *world, const abut_buffer *end
 
 abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array ends, size_t count,
                              const abut_sweep_rigid_options *options, abut_world_impacts *impacts) {
-    step_sweep s = {.world = world, .options = abut_sweep_rigid_options_default()};
+    abut_sweep_rigid_options o = abut_sweep_rigid_options_default();
     abut_world_impacts ours = abut_world_impacts_default();
     const bool has_ends = ends.host || ends.buffer || !count;
     if (!world || !has_ends)
@@ -390,13 +398,11 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array 
                           "abut_world_sweep: there are %zu poses, but the world has only %zu items",
                           count, world->items.count);
     abut_context *before;
-    const abut_sweep_rigid_options *o = &s.options;
-    status = abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
-    if (status || (status = abuti_check_length(__func__, "options->separation", o->separation)) ||
-        (status = abuti_check_length(__func__, "options->tolerance", o->tolerance)) ||
+    status = abuti_options_read(&o, sizeof o, options, "abut_world_sweep: options");
+    if (status || (status = abuti_check_length(__func__, "options->separation", o.separation)) ||
+        (status = abuti_check_length(__func__, "options->tolerance", o.tolerance)) ||
         (status = abuti_world_enter(__func__, world, &before)))
         return status;
-    s.reach = 0.5 * (s.options.separation + s.options.tolerance);
     status = world->backend->download_poses(world);
     abut_pose *downloaded = NULL;
     void *copy = NULL;
@@ -408,7 +414,7 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array 
     if (!status)
         status = set_ends(world, ids, ends.buffer ? downloaded : ends.host, count);
     if (!status)
-        status = sweep_step(&s);
+        status = abuti_world_sweep_paths(world, &o, false);
     abuti_release(world->context, downloaded);
     abuti_release(world->context, copy);
     abuti_set_fraction(0);

@@ -41,6 +41,13 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
         abuti_options_read(&ours, sizeof ours, options, "abut_world_create: options");
     if (status || (status = check_options(&ours)))
         return status;
+    abut_cloth_options cloth = abut_cloth_options_default();
+    status =
+        abuti_options_read(&cloth, sizeof cloth, ours.cloth, "abut_world_create: options->cloth");
+    if (status)
+        return status;
+    const bool has_cloth = ours.cloth != NULL;
+    ours.cloth = NULL;
     ours.pair_limit = ours.pair_limit ? ours.pair_limit : (uint64_t)1 << 24;
     context = abuti_context_of(context);
     abut_world *made = abuti_allocate_zeroed(context, 1, sizeof *made);
@@ -48,12 +55,17 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(context);
     made->options = ours;
+    made->cloth_options = cloth;
     made->contact = abut_contact_options_default();
     made->contact.skip_edges = ours.skip_edges;
     made->contact.keep_backfacing = ours.keep_backfacing;
     made->first_free = ABUT_NONE;
     made->backend = ours.device ? &abuti_world_on_device : &abuti_world_on_cpu;
-    if (made->backend->create && (status = made->backend->create(made))) {
+    if (made->backend->create)
+        status = made->backend->create(made);
+    if (!status && has_cloth) /* also validates its options */
+        status = abuti_world_create_cloth(made);
+    if (status) {
         abut_world_destroy(made);
         return status;
     }
@@ -87,6 +99,7 @@ static void release_shape(const abut_collider *c) {
 static void release_item(abut_world *world, world_item *item) {
     if (item->used && !item->asset)
         release_shape(&item->is.collider);
+    abuti_world_destroy_track(world, item);
     abut_bvh_destroy(item->core);
     abut_topology_destroy(item->topology);
     if (item->used && item->method && item->method->remove)
@@ -107,13 +120,17 @@ void abut_world_destroy(abut_world *world) {
         release_item(world, &world_items(world)[i]);
     if (world->layers)
         abuti_world_layers.close(world);
+    abut_cloth_destroy(world->cloth);
     ABUTI_RELEASE(context, world->items.data, world->places.data, world->keys.data,
                   world->spare.data, world->tree.entries.data, world->tree.nodes.data,
                   world->pairs.data, world->ignored.data, world->contacts.data, world->touches.data,
                   world->pair_records.data, world->reported.data, world->sweeps.data,
                   world->sweep_pairs.data, world->swept.data, world->assets.data,
                   world->serial_results.data, world->serial_contacts.data,
-                  world->serial_patches.data, world->layer_pairs.data, world->hints.data);
+                  world->serial_patches.data, world->layer_pairs.data, world->hints.data,
+                  world->members.data, world->starts.data, world->ends.data, world->impacts.data,
+                  world->self_impacts.data, world->self_contacts.data, world->step_contacts.data,
+                  world->step_pairs.data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
         const world_results *results = &world->results[i];
         ABUTI_RELEASE(context, world->pair_chunks[i].list.data, results->contacts.data,
@@ -204,6 +221,7 @@ void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
     if (items) {
         world->has_last_pairs = false;
+        world->has_old_bodies = true;
         world->tree.searches = 0;
     }
     if (world->backend->changed)
@@ -272,11 +290,12 @@ static abut_status check_item(const abut_world_item *item) {
     return ABUT_OK;
 }
 
-/* Updates the counts of sensors and characters; `by` is 1 or -1. */
+/* Updates the counts of sensors, characters and sheets; `by` is 1 or -1. */
 static void count_item(abut_world *world, const world_item *item, uint32_t by) {
     const uint32_t traits = item->filter.traits & (WORLD_IS_SENSOR | WORLD_IS_DYNAMIC);
     world->resting_sensors += traits == WORLD_IS_SENSOR ? by : 0;
     world->characters += item->kind == ABUT_COLLIDER_CHARACTER ? by : 0;
+    world->sheets += world_is_sheet(item) ? by : 0;
 }
 
 /* Fills a validated item, in the context of the world. A mesh becomes the body that is made from
@@ -284,15 +303,26 @@ static void count_item(abut_world *world, const world_item *item, uint32_t by) {
 static abut_status fill_item(abut_world *world, const abut_world_item *item, world_asset *mine,
                              world_item *made) {
     abut_collider *c = &made->is.collider;
+    abut_mesh *posed = NULL;
+    abut_status status = ABUT_OK;
     made->used = true;
     made->is = *item;
+    made->is.cloth = NULL;
     retain_shape(c);
-    made->margin = world->options.margin + 2 * item->margin;
-    abut_status status =
-        abuti_check_length("abut_world_add", "the margin of the world plus twice item->margin",
-                           made->margin);
+    if (item->cloth && !(status = abuti_world_add_sheet(world, item, made, &posed))) {
+        *c = abut_collider_from_mesh(posed, abut_pose_identity());
+        c->shape.mesh.resolution = item->collider.shape.mesh.resolution;
+        c->shape.mesh.deforms = true;
+        mine = NULL;
+    }
+    made->margin = world->options.margin + 2 * made->is.margin;
+    if (!status)
+        status =
+            abuti_check_length("abut_world_add", "the margin of the world plus twice item->margin",
+                               made->margin);
     if (!status && c->kind == ABUT_COLLIDER_MESH)
-        status = abuti_world_asset_acquire(world, &made->is, mine, &made->asset);
+        status = abuti_world_asset_acquire(world, &made->is, posed != NULL, mine, &made->asset);
+    abut_mesh_destroy(posed);
     if (!status && made->asset) {
         c->kind = ABUT_COLLIDER_BODY;
         c->shape.body.field = made->asset->field;
@@ -322,7 +352,7 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
     if (!status && made->method->add)
         status = made->method->add(world, made);
     if (!status)
-        status = abuti_world_place("abut_world_add", made, &item->collider.pose, &made->at);
+        status = abuti_world_place("abut_world_add", made, &made->is.collider.pose, &made->at);
     if (status)
         release_item(world, made);
     return status;
@@ -487,7 +517,7 @@ static abut_status place_moved_item(const move_task *m, size_t i) {
     if (status)
         return status;
     const world_item *item = &world_items(m->world)[id];
-    if (!is_at_rest(item, &m->poses[i]))
+    if (!world_is_sheet(item) && !is_at_rest(item, &m->poses[i]))
         return abuti_world_place("abut_world_set_poses", item, &m->poses[i], to);
     *to = item->at;
     return ABUT_OK;
@@ -551,31 +581,32 @@ abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_ar
 
 /* ---- deform ---- */
 
-static abut_status deform_mesh(world_item *item, abut_array positions) {
+abut_status abuti_world_deform(const char *function, world_item *item, const vec3 *positions) {
     world_item next = *item;
-    if (!positions.host)
-        return positions.buffer
-                   ? abuti_fail(
-                         ABUT_ERROR_ARGUMENT,
-                         "abut_world_set_positions: positions of a mesh must be in host memory")
-                   : abuti_null("abut_world_set_positions", "positions");
     const uint32_t count = item->asset->mesh->vertex_count;
     box3 box = box_empty();
     for (uint32_t i = 0; i < count; i++)
-        box = box_grow(box, ((const vec3 *)positions.host)[i]);
+        box = box_grow(box, positions[i]);
     next.local = box;
     next.bvh = NULL; /* it is checked below, with its new vertices */
-    abut_status status =
-        abuti_world_place("abut_world_set_positions", &next, &item->at.pose, &next.at);
+    abut_status status = abuti_world_place(function, &next, &item->at.pose, &next.at);
     if (!status)
-        status = abuti_check_numbers("abut_world_set_positions", "the mesh at its pose",
-                                     (const double *)&next.at.box, 6);
-    if (status || (status = abuti_world_asset_deform(item->asset, positions.host)))
+        status =
+            abuti_check_numbers(function, "the mesh at its pose", (const double *)&next.at.box, 6);
+    if (status || (status = abuti_world_asset_deform(item->asset, positions)))
         return status;
     item->bvh = item->is.collider.shape.body.bvh = item->asset->bvh;
     item->local = item->bvh->mesh->bounds;
     item->layer_is_old = true;
-    return abuti_world_place("abut_world_set_positions", item, &item->at.pose, &item->at);
+    return abuti_world_place(function, item, &item->at.pose, &item->at);
+}
+
+static abut_status deform_mesh(const char *function, world_item *item, abut_array positions) {
+    if (positions.host)
+        return abuti_world_deform(function, item, positions.host);
+    return positions.buffer ? abuti_fail(ABUT_ERROR_ARGUMENT,
+                                         "%s: positions of a mesh must be in host memory", function)
+                            : abuti_null(function, "positions");
 }
 
 abut_status abut_world_set_positions(abut_world *world, uint32_t id,
@@ -595,6 +626,10 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
                           "%s: item %u is rigid; only characters, and meshes with "
                           "shape.mesh.deforms, change their shape",
                           function, id);
+    if (world_is_sheet(item))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: item %u is a sheet of cloth, which abut_world_step() moves",
+                          function, id);
     if (character && !bones)
         return abuti_null(function, "bones");
     if (!character && bones)
@@ -606,7 +641,14 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
     if (status)
         return status;
     if (character) {
-        status = item->method->deform(item, bones, positions);
+        vec3 *copy = NULL;
+        status = abuti_world_copy_positions(world, item, positions, &copy);
+        if (!status)
+            status = item->method->deform(item, bones, positions);
+        if (status)
+            abuti_release(world->context, copy);
+        else
+            abuti_world_keep_positions(world, item, copy);
         if (!status)
             status = abuti_world_place(function, item, &item->at.pose, &item->at);
     } else {
@@ -614,7 +656,7 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
         status = abuti_array_convert(function, "positions", world->context, &positions,
                                      item->asset->mesh->vertex_count, 3, &copy);
         if (!status)
-            status = deform_mesh(item, positions);
+            status = deform_mesh(function, item, positions);
         abuti_release(world->context, copy);
     }
     abuti_world_leave(world, before);

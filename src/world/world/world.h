@@ -10,6 +10,13 @@
 
 typedef struct world_method world_method;
 
+/* A member of the sweep of all shapes. */
+typedef struct world_member {
+    uint32_t id;
+    size_t first;    /* its first vertex */
+    abut_mesh *mesh; /* owned */
+} world_member;
+
 /* The pose of an item, and data that follow from it. */
 typedef struct world_place {
     abut_pose pose;
@@ -25,6 +32,7 @@ typedef struct world_asset {
     abut_world_method asked;
     uint32_t resolution;
     bool deforms;
+    bool is_cloth;
     bool sheet;          /* it has no interior */
     bool has_sheets;     /* some of its components have no interior */
     double longest_edge; /* of a sheet, or of a mesh that deforms */
@@ -36,6 +44,21 @@ typedef struct world_asset {
     abut_samples *samples;
     struct abut_map *map;
 } world_asset;
+
+/* What steps know of an item; step.c. */
+typedef struct world_track {
+    bool has_start;         /* the world was stepped since the item was added */
+    world_place start;      /* at the end of the previous step */
+    uint32_t count;         /* of the vertices below */
+    vec3 *given;            /* of a character: its last pose; null: none */
+    vec3 *from, *to;        /* of a shape that deforms: at the end of the previous step and now,
+                             * in world coordinates; null: unknown */
+    uint32_t sheet, body;   /* its index in the cloth, or ABUT_NONE */
+    uint32_t member;        /* its index in the sweep of all shapes, or ABUT_NONE */
+    bool is_wanted;         /* as a member */
+    struct abut_self *self; /* null: not needed so far */
+    bool is_free;           /* it does not intersect itself, as far as steps know */
+} world_track;
 
 typedef struct world_item {
     bool used;
@@ -66,6 +89,7 @@ typedef struct world_item {
     vec3 last_centre;       /* centre of its box at that search */
     bool is_on_device;      /* its field and samples are on the device, with these indices */
     world_parts device_parts;
+    world_track *track; /* owned; null: no step has needed it */
 } world_item;
 
 /* The margin of a pair: that of the world plus those of both items. */
@@ -73,12 +97,21 @@ static inline double world_pair_margin(const world_item *a, const world_item *b)
     return 0.5 * (a->margin + b->margin);
 }
 
-/* An item over a step. */
+/* The path of an item in a step. */
 typedef struct world_sweep {
-    bool moves;
-    world_place end;
-    box3 box; /* of the whole path */
+    bool moves, deforms, is_cloth;
+    const world_place *from, *to;
+    world_place end; /* of abut_world_sweep(): what `to` points to */
+    box3 box;        /* of the whole path */
 } world_sweep;
+
+/* The result of a pair that was swept. */
+typedef struct world_swept {
+    abut_sweep_rigid_result touch;
+    double safe; /* the part of the step in which the depth does not increase */
+    abut_status status;
+    bool unknown;
+} world_swept;
 
 /* Work is divided into at most so many chunks, each with its own lists. */
 enum { WORLD_CHUNKS = 256 };
@@ -182,9 +215,24 @@ struct abut_world {
     const vec3 *repeated; /* the same while contacts are recomputed with them; otherwise null */
 
     /* Steps. */
-    abuti_vector sweeps;      /* world_sweep: by item */
-    abuti_vector sweep_pairs; /* abut_world_pair */
-    abuti_vector swept;       /* world_swept: by sweep pair, sweep.c */
+    abuti_vector sweeps;        /* world_sweep: by item */
+    abuti_vector sweep_pairs;   /* abut_world_pair */
+    abuti_vector swept;         /* world_swept: by sweep pair, sweep.c */
+    struct abut_sweep *shapes;  /* of all members, sweep_shapes.c; null: none */
+    abuti_vector members;       /* world_member */
+    abuti_vector starts, ends;  /* vec3: of the vertices of all members */
+    abuti_vector impacts;       /* abut_impact */
+    abuti_vector self_impacts;  /* abut_world_step_pair: those of items with themselves */
+    abuti_vector self_contacts; /* abut_contact */
+    abuti_vector step_contacts, step_pairs; /* abut_contact, abut_world_step_pair: the result */
+
+    /* Cloth, sheets.c. */
+    abut_cloth *cloth; /* null: none yet */
+    abut_cloth_options cloth_options;
+    uint32_t sheets;
+    bool has_old_bodies; /* items have changed since bodies were added to the cloth */
+    bool has_old_sheets; /* cloth has moved, but not the items */
+    bool has_steps;      /* abut_world_step() was called */
 };
 
 /* The options of the contact functions for a pair. */
@@ -283,6 +331,8 @@ struct world_method {
     /* Changes the shape of an item that is not a mesh. May be null. */
     abut_status (*deform)(const world_item *item, const abut_character_matrix *bones,
                           abut_array positions);
+    /* The mesh whose vertices `deform` sets. May be null. */
+    const abut_mesh *(*mesh)(const world_item *item);
     /* Completes the information on an item that is not a mesh. May be null. */
     void (*describe)(const world_item *item, abut_world_item_info *info);
 
@@ -362,7 +412,7 @@ void abuti_world_clear_ignored(abut_world *world, uint32_t id);
 
 /* Returns the asset of a mesh: an existing one, or a new one. Assets of meshes that deform are
  * shared only with the item that had `mine`, which may be null. */
-abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *item,
+abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *item, bool is_cloth,
                                       world_asset *mine, world_asset **asset);
 /* Accepts null. */
 void abuti_world_asset_release(abut_world *world, world_asset *asset);
@@ -372,6 +422,62 @@ abut_status abuti_world_asset_deform(world_asset *asset, const abut_vec3 *positi
 
 /* Creates the core of a primitive, unless it has one. */
 abut_status abuti_world_core(abut_context *context, world_item *item);
+/* Finds the impacts of all pairs whose paths are set. `is_past`: only impacts, no safe times. Pairs
+ * with a shape that deforms are left to abuti_world_sweep_shapes(). */
+abut_status abuti_world_sweep_paths(abut_world *world, const abut_sweep_rigid_options *options,
+                                    bool is_past);
+
+/* ---- sweep_shapes.c ---- */
+
+/* Finds the impacts of pairs with a shape that deforms, and of items with themselves. */
+abut_status abuti_world_sweep_shapes(abut_world *world);
+/* Destroys the sweep of all shapes. Called before a member is removed. */
+void abuti_world_forget_shapes(abut_world *world);
+
+/* ---- surface.c ---- */
+
+/* Whether steps can treat the item as triangles. */
+bool abuti_world_has_surface(const world_item *item);
+/* The triangles of a character, of a mesh, or of the core of a primitive. */
+const abut_mesh *abuti_world_triangles(const world_item *item);
+/* The current vertices of a shape that deforms, in world coordinates; of a character, those that
+ * were given. */
+void abuti_world_positions(const world_item *item, vec3 *to);
+/* The triangles of an item in the context of the world: of a rigid item in local coordinates; of a
+ * shape that deforms in world coordinates, at the start of the step if it has one. */
+abut_status abuti_world_create_surface(abut_world *world, const world_item *item, abut_mesh **mesh);
+
+/* ---- sheets.c ---- */
+
+/* Creates the cloth with the options of the world, unless it exists. */
+abut_status abuti_world_create_cloth(abut_world *world);
+/* Adds the mesh of an item, at its pose, to the cloth. Stores that mesh in `posed`. */
+abut_status abuti_world_add_sheet(abut_world *world, const abut_world_item *given, world_item *item,
+                                  abut_mesh **posed);
+/* Removes an item from the cloth. */
+void abuti_world_remove_from_cloth(abut_world *world, const world_item *item);
+/* Moves the cloth. */
+abut_status abuti_world_move_cloth(abut_world *world, double seconds, abut_cloth_report *report);
+/* Gives items the positions of their sheets, if those have moved. */
+abut_status abuti_world_fetch_sheets(abut_world *world);
+
+/* ---- step.c ---- */
+
+/* Creates the track of an item, unless it has one. */
+abut_status abuti_world_track(abut_world *world, world_item *item);
+void abuti_world_destroy_track(abut_world *world, world_item *item);
+/* Copies the positions of a character, if steps need them; and stores the copy, which may be null.
+ */
+abut_status abuti_world_copy_positions(abut_world *world, world_item *item, abut_array positions,
+                                       vec3 **copy);
+void abuti_world_keep_positions(abut_world *world, world_item *item, vec3 *copy);
+static inline bool world_is_sheet(const world_item *item) {
+    return item->track && item->track->sheet != ABUT_NONE;
+}
+/* Whether the vertices of an item move one by one. */
+static inline bool world_deforms(const world_item *item) {
+    return item->kind == ABUT_COLLIDER_CHARACTER || (item->asset && item->asset->deforms);
+}
 
 /* ---- collide.c ---- */
 
@@ -416,6 +522,8 @@ abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_
 /* Sets the place of an item. Contacts stay valid if the pose has the same bits; returns whether it
  * differs. */
 bool abuti_world_set_place(abut_world *world, world_item *item, const world_place *to);
+/* Sets the positions of a mesh that deforms. */
+abut_status abuti_world_deform(const char *function, world_item *item, const vec3 *positions);
 /* Invalidates the contacts of an item. */
 void abuti_world_new_state(abut_world *world, world_item *item);
 /* Called after a change: items were added, changed or removed (`items`), or only moved. */

@@ -63,7 +63,11 @@ ABUT_API abut_status abut_cloth_create(abut_context *context, const abut_cloth_o
 /* Destroys a system. Null is allowed. One thread at a time for each cloth. */
 ABUT_API void abut_cloth_destroy(abut_cloth *cloth);
 
-/* ---- sheets and bodies ---- */
+/* ---- sheets and bodies ----
+ *
+ * They can be added and removed at any time, also between steps. All others keep their state. The
+ * first step after an addition tests for intersections again. The first function that uses the
+ * state after a change builds the arrays of the system again. */
 
 /* A value of 0 has no effect unless stated otherwise. */
 typedef struct abut_cloth_material {
@@ -84,13 +88,13 @@ typedef struct abut_cloth_material {
 
 ABUT_DEFAULT(abut_cloth_material)
 
-/* Adds a sheet with the shape of a mesh, which is its rest shape. Keeps a reference to the mesh.
- * `material` may be null. `sheet` receives its index: 0, 1 and so on.
+/* Adds a sheet at rest with the shape of a mesh, which is its rest shape. Keeps a reference to the
+ * mesh. `material` may be null. `sheet` receives its index: the one that was freed last, otherwise
+ * the next new one: 0, 1 and so on.
  *
  * Returns ABUT_ERROR_ARGUMENT if a value of the material is not finite or out of range, or if all
- * vertices are at one point, or one is beyond ABUT_CLOTH_COORDINATE_MAX. It also returns this after
- * other functions have used the positions of sheets or bodies: all of them are added first. Returns
- * ABUT_ERROR_LIMIT if there are too many vertices. One thread at a time for each cloth. */
+ * vertices are at one point, or one is beyond ABUT_CLOTH_COORDINATE_MAX. Returns ABUT_ERROR_LIMIT
+ * if there are too many vertices. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_add_sheet(abut_cloth *cloth, abut_mesh *mesh,
                                           const abut_cloth_material *material, uint32_t *sheet);
 
@@ -108,17 +112,24 @@ ABUT_DEFAULT(abut_cloth_body_options)
 ABUT_API abut_status abut_cloth_add_body(abut_cloth *cloth, abut_mesh *mesh,
                                          const abut_cloth_body_options *options, uint32_t *body);
 
+/* Remove a sheet or body, and the attachments of the sheet, or to the body. The indices of others
+ * stay valid. The freed index can be reused. Return ABUT_ERROR_ARGUMENT if there is no such sheet
+ * or body. One thread at a time for each cloth. */
+ABUT_API abut_status abut_cloth_remove_sheet(abut_cloth *cloth, uint32_t sheet);
+ABUT_API abut_status abut_cloth_remove_body(abut_cloth *cloth, uint32_t body);
+
 /* Uses the radial fields of a character as the obstacle: fast, for visual purposes, and
  * approximate. Only vertices of sheets are kept outside, and only of what the fields cover. Nothing
  * is swept, also not sheets with each other, and bodies are no obstacles; vertices may be attached
  * to them. The caller updates the fields before each step. They must outlive the cloth, and be on
- * the device of the cloth if it has one. Returns ABUT_ERROR_ARGUMENT after the first step, or if
- * there are fields already. One thread at a time for each cloth. */
+ * the device of the cloth if it has one. Returns ABUT_ERROR_ARGUMENT if there are fields already.
+ * One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_add_radial(abut_cloth *cloth, abut_radial *radial);
 
 typedef struct abut_cloth_info {
-    size_t size; /* sizeof(abut_cloth_info), set by the default function */
-    uint32_t sheet_count, body_count;
+    size_t size;                      /* sizeof(abut_cloth_info), set by the default function */
+    uint32_t sheet_count, body_count; /* that exist. Indices are below the largest number of
+                                       * sheets or bodies that existed at one time */
     uint32_t vertex_count, triangle_count; /* of all sheets */
     uint32_t body_vertex_count, body_triangle_count;
     uint32_t attachment_count;
@@ -210,16 +221,17 @@ typedef struct abut_cloth_report {
 
 ABUT_DEFAULT(abut_cloth_report)
 
-/* Advances the system by a time, while bodies and attachments move to where they should be.
- * `report` may be null, otherwise its size must be set.
+/* Advances the system by a time, while bodies and attachments move to where they should be. Without
+ * a sheet, bodies move there. `report` may be null, otherwise its size must be set.
  *
  * If the whole step would cause an intersection, and nothing else helps, everything moves by a
  * fraction of it. Cloth between two parts of a body that pass through each other would then stop
  * the system. With `body_may_lag`, vertices of bodies that are in the way stay behind, and catch up
  * later. Cloth and bodies never intersect where they are.
  *
- * Returns ABUT_ERROR_ARGUMENT if the time is not positive or there is no sheet. Also returns it if
- * the system has an intersection before the first step; the message names the first triangles. The
+ * Returns ABUT_ERROR_ARGUMENT if the time is not positive. Also returns it if the system has an
+ * intersection before the first step, or before the first one after an addition; the message names
+ * the first triangles. The step succeeds after the sheet or body was removed. The
  * same holds for two vertices of sheets at the same position, as along a seam; abut_mesh_weld()
  * merges those of one sheet. Far from the origin, different positions may be equal after rounding
  * to floats. Returns ABUT_ERROR_LIMIT if forces tear a sheet apart, and on a device for a vertex

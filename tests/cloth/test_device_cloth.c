@@ -1,7 +1,7 @@
 /* A cloth on a device has exactly the positions of the CPU. */
 #include "device/open.h"
 
-#include "fixture.h"
+#include "changes.h"
 
 static abut_device *device;
 
@@ -265,6 +265,23 @@ TEST(systems_are_those_of_the_cpu) {
     abut_mesh_destroy(sheet);
     abut_mesh_destroy(ball);
     abut_mesh_destroy(box);
+}
+
+/* Sheets and bodies that come and go. */
+TEST(changes_are_those_of_the_cpu) {
+    changing s[2] = {{0}};
+    for (int k = 0; k < 2; k++)
+        assert_ok(make_changing(serial, k ? device : NULL, &s[k]));
+    for (int frame = 0; frame < CHANGING_FRAMES; frame++) {
+        abut_cloth_report reports[2];
+        for (int k = 0; k < 2; k++)
+            assert_ok(step_changing(&s[k], frame, &reports[k]));
+        assert_same(s[0].c, s[1].c);
+        assert_int_equal(reports[0].contacts, reports[1].contacts);
+        assert_int_equal(reports[0].impacts, reports[1].impacts);
+    }
+    destroy_changing(&s[0]);
+    destroy_changing(&s[1]);
 }
 
 TEST(other_devices_are_refused) {

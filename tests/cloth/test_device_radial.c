@@ -127,6 +127,52 @@ TEST(steps_are_those_of_the_cpu) {
     }
 }
 
+/* A sheet that is added after the positions of the body were set in a buffer, and removed. The
+ * fields themselves are added after a step. */
+TEST(changes_are_those_of_the_cpu) {
+    fallen f[2] = {{0}, {0}};
+    uint32_t extra[2];
+    for (int k = 0; k < 2; k++) {
+        const cloth_options options = {.gravity = {0, 0, -9},
+                                       .substeps = 2,
+                                       .device = k ? device : NULL};
+        const uint32_t corner = 0;
+        abut_cloth_attachment hold;
+        assert_ok(make_ball(serial, 0.3, options.device, &f[k].ball, &f[k].radial));
+        assert_ok(make_sheet(serial, 6, 1, v3(0, 0, 0.33), &f[k].sheet));
+        assert_ok(create_cloth(serial, f[k].sheet, &options, &f[k].c));
+        assert_ok(add_body(f[k].c, f[k].ball));
+        assert_ok(abut_cloth_step(f[k].c, 1.0 / 60, NULL));
+        assert_ok(abut_cloth_add_radial(f[k].c, f[k].radial));
+        assert_ok(abut_cloth_bind(f[k].c, 0, 0, &corner, 1, 20, &hold));
+        assert_ok(abut_cloth_attach(f[k].c, 0, &hold, 1));
+        if (k)
+            assert_ok(abut_buffer_create(device, BALL_ROOM * sizeof(vec), &f[k].body));
+    }
+    for (int frame = 0; frame < 8; frame++) {
+        for (int k = 0; k < 2; k++) {
+            vec to[BALL_ROOM];
+            assert_ok(move_ball(&f[k], frame, to));
+            assert_ok(abut_cloth_set_body_positions(f[k].c, 0,
+                                                    k ? abut_array_buffer(f[k].body)
+                                                      : abut_array_host(to)));
+            if (frame == 2 || frame == 6)
+                assert_ok(abut_cloth_add_sheet(f[k].c, f[k].sheet, NULL, &extra[k]));
+            if (frame == 4)
+                assert_ok(abut_cloth_remove_sheet(f[k].c, extra[k]));
+            assert_ok(abut_cloth_step(f[k].c, 1.0 / 60, NULL));
+        }
+        if (frame == 1)
+            continue; /* the next change downloads */
+        const size_t bytes = f[0].c->all_vertices * sizeof(vec);
+        assert_int_equal(f[0].c->all_vertices, f[1].c->all_vertices);
+        assert_memory_equal(positions_of(f[0].c), positions_of(f[1].c), bytes);
+        assert_memory_equal(f[0].c->velocity, f[1].c->velocity, f[0].c->vertices * sizeof(vec));
+    }
+    for (int k = 0; k < 2; k++)
+        destroy_fallen(&f[k]);
+}
+
 TEST(refusals) {
     cloth_options options = {.gravity = {0, 0, -1e30}, .substeps = 2, .device = device};
     fallen f = {0};

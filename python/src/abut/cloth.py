@@ -49,8 +49,8 @@ class ClothEnergy(NamedTuple):
 
 class Cloth(Owner):
     """A system of sheets of cloth, and of bodies that the caller moves (docs/cloth.md). A step that begins without
-    intersections ends without intersections. Lengths are in metres, masses in kilograms. Add all sheets and bodies
-    first.
+    intersections ends without intersections. Lengths are in metres, masses in kilograms. Sheets
+    and bodies can be added and removed at any time.
 
     gravity (m/s^2), wind (m/s), drag (N s/m^3); substeps per step, 0 = 10, at most 1,000. With ignore_self, sheets
     may pass through themselves and each other. With body_may_lag, vertices of bodies that would crush cloth stay
@@ -94,8 +94,8 @@ class Cloth(Owner):
         self._handle = Handle(lib.abut_cloth_destroy, guard=Guard())
         run(lib.abut_cloth_create, context(), byref(given), self._handle.out)
         self._radial: Optional[RadialField] = None
-        self._sheets: list[int] = []
-        self._bodies: list[int] = []
+        self._sheets: dict[int, int] = {}  # numbers of vertices
+        self._bodies: dict[int, int] = {}
 
     def add_sheet(
         self,
@@ -128,7 +128,7 @@ class Cloth(Owner):
             friction=friction,
         )
         run(lib.abut_cloth_add_sheet, self._handle, mesh._handle, byref(given), byref(made))
-        self._sheets.append(mesh.vertex_count)
+        self._sheets[made.value] = mesh.vertex_count
         return int(made.value)
 
     def add_body(self, mesh: Mesh, pose: Optional[ArrayLike] = None, *, friction: float = 0) -> int:
@@ -136,8 +136,18 @@ class Cloth(Owner):
         mesh, made = mesh_of(mesh, "mesh"), ctypes.c_uint32()
         given = options(_c.abut_cloth_body_options, pose=read_pose(pose, "pose"), friction=friction)
         run(lib.abut_cloth_add_body, self._handle, mesh._handle, byref(given), byref(made))
-        self._bodies.append(mesh.vertex_count)
+        self._bodies[made.value] = mesh.vertex_count
         return int(made.value)
+
+    def remove_sheet(self, sheet: int) -> None:
+        """Removes a sheet and its attachments. Its number can be reused; the numbers of others stay valid."""
+        run(lib.abut_cloth_remove_sheet, self._handle, number(sheet, "sheet"))
+        del self._sheets[sheet]
+
+    def remove_body(self, body: int) -> None:
+        """Removes a body and the attachments to it. Its number can be reused; the numbers of others stay valid."""
+        run(lib.abut_cloth_remove_body, self._handle, number(body, "body"))
+        del self._bodies[body]
 
     def add_radial(self, radial: RadialField) -> None:
         """Uses the radial fields of a character as the obstacle: fast and approximate. Call radial.set_pose() before
@@ -193,7 +203,7 @@ class Cloth(Owner):
     def set_body_positions(self, body: int, positions: ArrayLike) -> None:
         """Sets where the vertices of a body are at the end of the next step: (n, 3)."""
         array = vectors(positions, "positions")[0]
-        count = self._bodies[body] if 0 <= number(body, "body") < len(self._bodies) else len(array)
+        count = self._bodies.get(number(body, "body"), len(array))
         if len(array) != count:
             raise ArgumentError(f"positions: the body has {count} vertices, and {len(array)} were given")
         run(lib.abut_cloth_set_body_positions, self._handle, body, batch(array))
@@ -223,9 +233,8 @@ class Cloth(Owner):
 
     # ---- state ----
 
-    def _state(self, function: Any, counts: list[int], index: int, what: str) -> Floats:
-        count = counts[index] if 0 <= number(index, what) < len(counts) else 1
-        room = np.empty((count, 3))
+    def _state(self, function: Any, counts: dict[int, int], index: int, what: str) -> Floats:
+        room = np.empty((counts.get(number(index, what), 1), 3))
         run(function, self._handle, index, host(room))
         return room
 

@@ -67,6 +67,13 @@ static abut_status check_vertices(const char *function, const abut_cloth *c, uin
     return ABUT_OK;
 }
 
+/* The same, and builds. */
+static abut_status open_vertices(const char *function, abut_cloth *c, uint32_t sheet,
+                                 const uint32_t *vertices, uint32_t count) {
+    abut_status status = check_vertices(function, c, sheet, vertices, count);
+    return status ? status : abuti_cloth_build(c);
+}
+
 abut_status abut_cloth_bind(abut_cloth *cloth, uint32_t sheet, uint32_t body,
                             const uint32_t *vertices, uint32_t count, double stiffness,
                             abut_cloth_attachment *attachments) {
@@ -121,10 +128,11 @@ static abut_status check_attachment(const char *function, const abut_cloth *c, u
                           function, i, a->stiffness);
     if (a->body == ABUT_NONE)
         return ABUT_OK;
-    if (a->body >= cloth_count_of(c, BODIES))
+    if (a->body >= cloth_count_of(c, BODIES) || !cloth_item_of(c, BODIES, a->body)->mesh)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: attachments[%u].body is %u; there are %u, and ABUT_NONE for a point",
-                          function, i, a->body, cloth_count_of(c, BODIES));
+                          "%s: attachments[%u].body is %u, which does not exist; ABUT_NONE is a "
+                          "point",
+                          function, i, a->body);
     const uint32_t triangles = cloth_item_of(c, BODIES, a->body)->mesh->triangle_count;
     if (a->triangle >= triangles)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -165,6 +173,20 @@ static void free_vertex(abut_cloth *c, uint32_t v) {
     c->inverse_mass[v] = c->mass[v] > 0 ? 1 / c->mass[v] : 0;
 }
 
+static void drop_hold(abut_cloth *c, uint32_t h) {
+    cloth_hold *holds = c->holds.data;
+    vec3 *given = c->given.data;
+    const uint32_t v = holds[h].vertex;
+    const size_t last = --c->holds.count; /* it takes the place of the removed one */
+    c->held_of[holds[last].vertex] = h;
+    c->held_of[v] = ABUT_NONE;
+    holds[h] = holds[last];
+    memcpy(&given[2 * (size_t)h], &given[2 * last], 2 * sizeof *given);
+    c->given.count = 2 * c->holds.count;
+    free_vertex(c, v);
+    c->holds_changed = true;
+}
+
 abut_status abut_cloth_attach(abut_cloth *cloth, uint32_t sheet,
                               const abut_cloth_attachment *attachments, uint32_t count) {
     abut_cloth *c = cloth;
@@ -174,9 +196,7 @@ abut_status abut_cloth_attach(abut_cloth *cloth, uint32_t sheet,
     if (!status)
         status = check_attachments(__func__, c, sheet, attachments, count);
     if (!status)
-        status = abuti_cloth_build(c);
-    if (!status)
-        status = cloth_fetch(c);
+        status = cloth_open(c);
     if (!status)
         status =
             abuti_vector_reserve(c->context, &c->holds, c->holds.count + count, sizeof(cloth_hold));
@@ -215,35 +235,34 @@ abut_status abut_cloth_attach(abut_cloth *cloth, uint32_t sheet,
 abut_status abut_cloth_detach(abut_cloth *cloth, uint32_t sheet, const uint32_t *vertices,
                               uint32_t count) {
     abut_cloth *c = cloth;
-    abut_status status = check_vertices(__func__, c, sheet, vertices, count);
-    if (!status)
-        status = abuti_cloth_build(c);
+    abut_status status = open_vertices(__func__, c, sheet, vertices, count);
     if (status)
         return status;
-    cloth_hold *holds = c->holds.data;
-    vec3 *given = c->given.data;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t v = cloth_first_of(c, SHEETS, sheet) + vertices[i], h = c->held_of[v];
-        if (h == ABUT_NONE)
-            continue;
-        const size_t last = --c->holds.count; /* it takes the place of the removed one */
-        c->held_of[holds[last].vertex] = h;
-        c->held_of[v] = ABUT_NONE;
-        holds[h] = holds[last];
-        memcpy(&given[2 * (size_t)h], &given[2 * last], 2 * sizeof *given);
-        free_vertex(c, v);
-        c->holds_changed = true;
+        const uint32_t h = c->held_of[cloth_first_of(c, SHEETS, sheet) + vertices[i]];
+        if (h != ABUT_NONE)
+            drop_hold(c, h);
     }
-    c->given.count = 2 * c->holds.count;
     return ABUT_OK;
+}
+
+void abuti_cloth_drop_holds(abut_cloth *c, int group, const cloth_item *item) {
+    if (item->vertex == ABUT_NONE)
+        return;
+    const uint32_t first = group ? item->triangle : item->vertex,
+                   count = group ? cloth_triangles_of(item) : cloth_vertices_of(item);
+    for (uint32_t h = (uint32_t)c->holds.count; h-- > 0;) {
+        const cloth_hold *hold = &ABUTI_AT(&c->holds, cloth_hold, h);
+        const uint32_t at = group ? hold->triangle : hold->vertex;
+        if (at >= first && at - first < count)
+            drop_hold(c, h);
+    }
 }
 
 abut_status abut_cloth_set_targets(abut_cloth *cloth, uint32_t sheet, const uint32_t *vertices,
                                    abut_array targets, uint32_t count) {
     abut_cloth *c = cloth;
-    abut_status status = check_vertices(__func__, c, sheet, vertices, count);
-    if (!status)
-        status = abuti_cloth_build(c);
+    abut_status status = open_vertices(__func__, c, sheet, vertices, count);
     if (status)
         return status;
     const uint32_t first = cloth_first_of(c, SHEETS, sheet);

@@ -21,10 +21,10 @@ static abut_status join(abut_cloth *c, int which, vec3 *to) {
     for (uint32_t i = 0; i < g->items.count; i++) {
         const cloth_item *item = cloth_item_of(c, which, i);
         const abuti_motion motion = abuti_motion_of(&item->options.pose); /* identity for sheets */
-        for (uint32_t v = 0; v < item->mesh->vertex_count; v++)
+        for (uint32_t v = 0; v < cloth_vertices_of(item); v++)
             to[item->vertex + v] =
                 cloth_round(abuti_motion_apply(&motion, abuti_mesh_position(item->mesh, v)));
-        for (size_t k = 0; k < 3 * (size_t)item->mesh->triangle_count; k++)
+        for (size_t k = 0; k < 3 * (size_t)cloth_triangles_of(item); k++)
             indices[3 * (size_t)item->triangle + k] = item->vertex + item->mesh->indices[k];
     }
     const abut_mesh_input input = abut_mesh_input_doubles(to, g->vertices, indices, g->triangles);
@@ -70,8 +70,9 @@ static abut_status set_parts(abut_cloth *c) {
         const int which = p < sheets ? SHEETS : BODIES;
         const uint32_t index = which ? p - sheets : p, first = cloth_first_of(c, which, index);
         const cloth_item *item = cloth_item_of(c, which, index);
-        set_part(c, &c->parts[p], item, !which);
-        for (uint32_t v = 0; v < item->mesh->vertex_count; v++)
+        if (item->mesh)
+            set_part(c, &c->parts[p], item, !which);
+        for (uint32_t v = 0; v < cloth_vertices_of(item); v++)
             c->part_of[first + v] = p;
     }
     if (!status)
@@ -199,7 +200,9 @@ static abut_status build(abut_cloth *c) {
                        ABUTI_ZEROED(c->next_velocity, n), ABUTI_ZEROED(c->mass, n),
                        ABUTI_ZEROED(c->inverse_mass, all), ABUTI_ARRAY(c->held_of, n),
                        ABUTI_ZEROED(c->target, all - n));
-    if (!status)
+    if (!status && c->options.body_may_lag)
+        status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->goal, all - n));
+    if (!status && n)
         status = join(c, SHEETS, c->position);
     if (!status && all > n)
         status = join(c, BODIES, c->position + n);
@@ -214,39 +217,98 @@ static abut_status build(abut_cloth *c) {
     memset(c->held_of, 0xff, n * sizeof *c->held_of);
     memcpy(c->aim, c->position, all * sizeof *c->aim);
     memcpy(c->target, c->position + n, (all - n) * sizeof *c->target);
+    if (c->goal)
+        memcpy(c->goal, c->target, (all - n) * sizeof *c->goal);
     set_masses(c);
     list_edges(c);
     list_hinges(c);
     return abuti_cloth_measure_volumes(c);
 }
 
-abut_status abuti_cloth_build(abut_cloth *c) {
-    if (c->is_built)
-        return ABUT_OK;
-    if (!cloth_count_of(c, SHEETS))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "the cloth has no sheet: call abut_cloth_add_sheet() first");
-    c->vertices = c->groups[SHEETS].vertices;
-    c->all_vertices = c->vertices + c->groups[BODIES].vertices;
-    c->triangles = c->groups[SHEETS].triangles;
-    abut_status status = build(c);
-    if (status)
-        abuti_cloth_unbuild(c);
-    c->is_built = !status;
-    return status;
+/* ---- again, after a change of the sheets and bodies ---- */
+
+/* Sets the first vertex and triangle of each item. */
+static void number_items(abut_cloth *c) {
+    for (int which = 0; which < 2; which++)
+        for (uint32_t i = 0, vertex = 0, triangle = 0; i < cloth_count_of(c, which); i++) {
+            cloth_item *item = cloth_item_of(c, which, i);
+            item->old_vertex = item->vertex;
+            item->old_triangle = item->triangle;
+            item->vertex = vertex;
+            item->triangle = triangle;
+            vertex += cloth_vertices_of(item);
+            triangle += cloth_triangles_of(item);
+        }
 }
 
-void abuti_cloth_unbuild(abut_cloth *c) {
-    for (int which = 0; which < 2; which++) {
-        abut_topology_destroy(c->groups[which].topology);
-        abut_mesh_destroy(c->groups[which].mesh);
-        c->groups[which].topology = NULL;
-        c->groups[which].mesh = NULL;
+static void restore_numbers(abut_cloth *c) {
+    for (int which = 0; which < 2; which++)
+        for (uint32_t i = 0; i < cloth_count_of(c, which); i++) {
+            cloth_item *item = cloth_item_of(c, which, i);
+            item->vertex = item->old_vertex;
+            item->triangle = item->old_triangle;
+        }
+}
+
+static bool is_old(const cloth_item *item) {
+    return item->mesh && item->old_vertex != ABUT_NONE;
+}
+
+/* Copies the state of an item that existed before. */
+static void keep_item(abut_cloth *c, const abut_cloth *old, int which, const cloth_item *item) {
+    const size_t count = item->mesh->vertex_count, bytes = count * sizeof(vec3);
+    const uint32_t to = item->vertex, from = item->old_vertex;
+    const uint32_t all_to = to + (which ? c->vertices : 0),
+                   all_from = from + (which ? old->vertices : 0);
+    memcpy(c->position + all_to, old->position + all_from, bytes);
+    memcpy(c->aim + all_to, old->aim + all_from, bytes);
+    if (which == SHEETS)
+        memcpy(c->velocity + to, old->velocity + from, bytes);
+    else
+        memcpy(c->target + to, old->target + from, bytes);
+    if (which == BODIES && c->goal)
+        memcpy(c->goal + to, old->goal + from, bytes);
+}
+
+/* Renumbers the vertex of an attachment and the triangle of its body. */
+static void keep_hold(abut_cloth *c, cloth_hold *hold) {
+    const cloth_hold old = *hold;
+    for (uint32_t i = 0; i < cloth_count_of(c, SHEETS); i++) {
+        const cloth_item *item = cloth_item_of(c, SHEETS, i);
+        if (is_old(item) && old.vertex - item->old_vertex < item->mesh->vertex_count)
+            hold->vertex = item->vertex + (old.vertex - item->old_vertex);
     }
-    ABUTI_RELEASE(c->context, c->position, c->aim, c->end, c->velocity, c->next_velocity, c->mass,
-                  c->inverse_mass, c->held_of, c->target, c->parts, c->part_of, c->blocks, c->edges,
-                  c->hinges);
-    c->position = c->aim = c->end = c->velocity = c->next_velocity = c->target = NULL;
+    for (uint32_t i = 0; i < cloth_count_of(c, BODIES) && old.triangle != ABUT_NONE; i++) {
+        const cloth_item *item = cloth_item_of(c, BODIES, i);
+        if (is_old(item) && old.triangle - item->old_triangle < item->mesh->triangle_count)
+            hold->triangle = item->triangle + (old.triangle - item->old_triangle);
+    }
+}
+
+static void keep_state(abut_cloth *c, const abut_cloth *old) {
+    for (int which = 0; which < 2; which++)
+        for (uint32_t i = 0; i < cloth_count_of(c, which); i++)
+            if (is_old(cloth_item_of(c, which, i)))
+                keep_item(c, old, which, cloth_item_of(c, which, i));
+    for (uint32_t h = 0; h < c->holds.count; h++) {
+        cloth_hold *hold = &ABUTI_AT(&c->holds, cloth_hold, h);
+        keep_hold(c, hold);
+        c->held_of[hold->vertex] = h;
+        if (!(hold->compliance > 0))
+            c->inverse_mass[hold->vertex] = 0;
+    }
+}
+
+/* Clears what unbuilding releases. */
+static void forget(abut_cloth *c) {
+    for (int which = 0; which < 2; which++) {
+        cloth_group *g = &c->groups[which];
+        g->topology = NULL;
+        g->mesh = NULL;
+        g->indices = NULL;
+        g->view = (abut_topology_arrays){0};
+    }
+    c->position = c->aim = c->end = c->velocity = c->next_velocity = c->target = c->goal = NULL;
     c->mass = c->inverse_mass = NULL;
     c->held_of = c->part_of = NULL;
     c->parts = NULL;
@@ -255,4 +317,43 @@ void abuti_cloth_unbuild(abut_cloth *c) {
     c->hinges = NULL;
     c->part_count = c->block_count = c->edge_count = c->hinge_count = 0;
     c->mean_edge = c->thickness = 0;
+}
+
+void abuti_cloth_unbuild(abut_cloth *c) {
+    for (int which = 0; which < 2; which++) {
+        abut_topology_destroy(c->groups[which].topology);
+        abut_mesh_destroy(c->groups[which].mesh);
+    }
+    ABUTI_RELEASE(c->context, c->position, c->aim, c->end, c->velocity, c->next_velocity, c->mass,
+                  c->inverse_mass, c->held_of, c->target, c->goal, c->parts, c->part_of, c->blocks,
+                  c->edges, c->hinges);
+    forget(c);
+}
+
+abut_status abuti_cloth_build(abut_cloth *c) {
+    if (c->is_built)
+        return ABUT_OK;
+    abut_status status = cloth_fetch(c);
+    if (!status && c->is_prepared && c->backend->fetch_targets)
+        status = c->backend->fetch_targets(c);
+    if (status)
+        return status;
+    abut_cloth old = *c;
+    forget(c);
+    number_items(c);
+    c->vertices = c->groups[SHEETS].vertices;
+    c->all_vertices = c->vertices + c->groups[BODIES].vertices;
+    c->triangles = c->groups[SHEETS].triangles;
+    status = build(c);
+    if (status) {
+        abuti_cloth_unbuild(c);
+        *c = old;
+        restore_numbers(c);
+        return status;
+    }
+    keep_state(c, &old);
+    abuti_cloth_unbuild(&old);
+    abuti_cloth_unprepare(c);
+    c->is_built = true;
+    return ABUT_OK;
 }

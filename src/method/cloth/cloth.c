@@ -42,6 +42,7 @@ abut_status abut_cloth_create(abut_context *context, const abut_cloth_options *o
     c->options = o;
     c->options.substeps = o.substeps ? o.substeps : 10;
     c->grain = 4096; /* enough work to wake a thread */
+    c->groups[SHEETS].free = c->groups[BODIES].free = ABUT_NONE;
     c->backend = o.device ? &abuti_cloth_on_device : &abuti_cloth_on_cpu;
     status = c->backend->create(c);
     if (status)
@@ -56,19 +57,15 @@ void abut_cloth_destroy(abut_cloth *cloth) {
     if (!c)
         return;
     abut_context *context = c->context;
+    abuti_cloth_unprepare(c);
     c->backend->destroy(c);
     abuti_cloth_unbuild(c);
-    abuti_cloth_free_patches(c);
     for (int which = 0; which < 2; which++) {
         for (uint32_t i = 0; i < cloth_count_of(c, which); i++)
             abut_mesh_destroy(cloth_item_of(c, which, i)->mesh);
         abuti_release(context, c->groups[which].items.data);
-        abut_bvh_destroy(c->groups[which].bvh);
-        abut_sweep_destroy(c->sweeps[which]);
     }
-    ABUTI_RELEASE(context, c->holds.data, c->given.data, c->goal, c->planned, c->impacts.data,
-                  c->barriers.data, c->halvings, c->pushing.points, c->pushing.moved,
-                  c->pushing.queried, c->pushing.answers, c);
+    ABUTI_RELEASE(context, c->holds.data, c->given.data, c->impacts.data, c->barriers.data, c);
     abut_context_destroy(context);
 }
 
@@ -78,10 +75,13 @@ abut_status abuti_cloth_check(const char *function, const abut_cloth *c, int gro
                               uint32_t index) {
     if (!c)
         return abuti_null(function, "cloth");
-    if (index < cloth_count_of(c, group))
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is %u; there are %u", function,
-                      group ? "body" : "sheet", index, cloth_count_of(c, group));
+    const char *name = group ? "body" : "sheet";
+    if (index >= cloth_count_of(c, group))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is %u; there are %u", function, name, index,
+                          cloth_count_of(c, group));
+    if (!cloth_item_of(c, group, index)->mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s %u was removed", function, name, index);
+    return ABUT_OK;
 }
 
 static abut_status read_material(const char *function, const abut_cloth_material *given,
@@ -117,9 +117,6 @@ static abut_status add_item(const char *function, abut_cloth *c, int which, clot
     cloth_group *g = &c->groups[which];
     const abut_mesh *mesh = item->mesh;
     const abuti_motion motion = abuti_motion_of(&item->options.pose);
-    if (c->is_built)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the cloth is in use; add all sheets and bodies first", function);
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
         if (!cloth_is_near(abuti_motion_apply(&motion, abuti_mesh_position(mesh, v))))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -129,16 +126,40 @@ static abut_status add_item(const char *function, abut_cloth *c, int which, clot
         mesh->triangle_count >= ABUT_NONE / 3 - g->triangles)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: there are too many vertices or triangles",
                           function);
-    item->vertex = g->vertices;
-    item->triangle = g->triangles;
-    cloth_item *to = ABUTI_PUSH(c->context, &g->items, cloth_item);
-    if (!to)
-        return ABUT_ERROR_MEMORY;
+    if (g->free == ABUT_NONE) {
+        cloth_item *made = ABUTI_PUSH(c->context, &g->items, cloth_item);
+        if (!made)
+            return ABUT_ERROR_MEMORY;
+        made->next_free = ABUT_NONE;
+        g->free = (uint32_t)g->items.count - 1;
+    }
+    cloth_item *to = cloth_item_of(c, which, g->free);
+    *index = g->free;
+    g->free = to->next_free;
     *to = *item;
+    to->vertex = to->triangle = ABUT_NONE;
     abut_mesh_retain(item->mesh);
+    g->count++;
     g->vertices += mesh->vertex_count;
     g->triangles += mesh->triangle_count;
-    *index = (uint32_t)g->items.count - 1;
+    c->is_built = c->is_checked = false;
+    return ABUT_OK;
+}
+
+static abut_status remove_item(const char *function, abut_cloth *c, int which, uint32_t index) {
+    abut_status status = abuti_cloth_check(function, c, which, index);
+    if (status)
+        return status;
+    cloth_group *g = &c->groups[which];
+    cloth_item *item = cloth_item_of(c, which, index);
+    abuti_cloth_drop_holds(c, which, item);
+    g->count--;
+    g->vertices -= item->mesh->vertex_count;
+    g->triangles -= item->mesh->triangle_count;
+    abut_mesh_destroy(item->mesh);
+    *item = (cloth_item){.next_free = g->free};
+    g->free = index;
+    c->is_built = false;
     return ABUT_OK;
 }
 
@@ -174,6 +195,14 @@ abut_status abut_cloth_add_body(abut_cloth *cloth, abut_mesh *mesh,
     return add_item(__func__, cloth, BODIES, &item, body);
 }
 
+abut_status abut_cloth_remove_sheet(abut_cloth *cloth, uint32_t sheet) {
+    return remove_item(__func__, cloth, SHEETS, sheet);
+}
+
+abut_status abut_cloth_remove_body(abut_cloth *cloth, uint32_t body) {
+    return remove_item(__func__, cloth, BODIES, body);
+}
+
 /* ---- information ---- */
 
 abut_reliability abuti_cloth_guarantee(const abut_cloth *c) {
@@ -190,8 +219,8 @@ abut_status abut_cloth_get_info(const abut_cloth *cloth, abut_cloth_info *info) 
     if (!cloth || !info)
         return abuti_null(__func__, cloth ? "info" : "cloth");
     abut_cloth_info found = abut_cloth_info_default();
-    found.sheet_count = cloth_count_of(cloth, SHEETS);
-    found.body_count = cloth_count_of(cloth, BODIES);
+    found.sheet_count = cloth->groups[SHEETS].count;
+    found.body_count = cloth->groups[BODIES].count;
     found.vertex_count = cloth->groups[SHEETS].vertices;
     found.triangle_count = cloth->groups[SHEETS].triangles;
     found.body_vertex_count = cloth->groups[BODIES].vertices;
@@ -364,9 +393,7 @@ static abut_status create_mesh(const char *function, abut_cloth *c, int which, u
     if (!status && !mesh)
         status = abuti_null(function, "mesh");
     if (!status)
-        status = abuti_cloth_build(c);
-    if (!status)
-        status = cloth_fetch(c);
+        status = cloth_open(c);
     if (status)
         return status;
     const abut_mesh *like = cloth_item_of(c, which, index)->mesh;
@@ -390,9 +417,7 @@ abut_status abut_cloth_get_energy(abut_cloth *cloth, abut_cloth_energy *energy) 
         return abuti_null(__func__, c ? "energy" : "cloth");
     abut_status status = abuti_info_check(energy, sizeof *energy, __func__);
     if (!status)
-        status = abuti_cloth_build(c);
-    if (!status)
-        status = cloth_fetch(c);
+        status = cloth_open(c);
     if (status)
         return status;
     abut_cloth_energy e = abut_cloth_energy_default();

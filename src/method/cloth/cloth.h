@@ -17,18 +17,22 @@
 #include <abut/pair.h>
 #include <abut/sweep.h>
 
-/* A sheet or a body as it was added. */
+/* A sheet or a body as it was added, or a free index. */
 typedef struct cloth_item {
-    abut_mesh *mesh;                 /* referenced */
-    uint32_t vertex, triangle;       /* its first ones, among all sheets or all bodies */
-    double mean_edge;                /* of a sheet */
-    abut_cloth_material material;    /* of a sheet, with defaults applied */
-    abut_cloth_body_options options; /* of a body */
+    abut_mesh *mesh;           /* referenced; null = free */
+    uint32_t next_free;        /* of a free index */
+    uint32_t vertex, triangle; /* its first ones, among all sheets or all bodies; ABUT_NONE if
+                                * the arrays do not contain it yet */
+    uint32_t old_vertex, old_triangle; /* the same in the arrays that build.c replaces */
+    double mean_edge;                  /* of a sheet */
+    abut_cloth_material material;      /* of a sheet, with defaults applied */
+    abut_cloth_body_options options;   /* of a body */
 } cloth_item;
 
 /* All sheets, or all bodies. */
 typedef struct cloth_group {
-    abuti_vector items; /* cloth_item */
+    abuti_vector items;   /* cloth_item */
+    uint32_t count, free; /* of existing items; the index that was freed last, or ABUT_NONE */
     uint32_t vertices, triangles;
     abut_mesh *mesh; /* and its topology: of all items; built */
     abut_topology *topology;
@@ -74,7 +78,8 @@ struct abut_cloth {
     cloth_group groups[2];
     abut_radial *radial; /* null = bodies are the obstacle */
 
-    /* build.c, on the first use of the sheets and bodies */
+    /* build.c, on the first use after a change of the sheets and bodies. Until then the arrays have
+     * the state of those that existed before */
     bool is_built;
     uint32_t vertices, all_vertices; /* of sheets; and of bodies */
     uint32_t triangles;              /* of sheets */
@@ -94,8 +99,8 @@ struct abut_cloth {
     uint32_t *held_of;  /* per vertex: its hold, or ABUT_NONE */
     bool holds_changed; /* since the last step */
 
-    /* the first step */
-    bool is_prepared, is_checked; /* checked: its start is free of intersections */
+    /* the first step after a build */
+    bool is_prepared, is_checked; /* checked: the positions are free of intersections */
     cloth_patches patches;
     cloth_search search;
 
@@ -124,8 +129,15 @@ struct abut_cloth {
 static inline cloth_item *cloth_item_of(const abut_cloth *c, int group, uint32_t index) {
     return &ABUTI_AT(&c->groups[group].items, cloth_item, index);
 }
+/* The number of indices, including free ones. */
 static inline uint32_t cloth_count_of(const abut_cloth *c, int group) {
     return (uint32_t)c->groups[group].items.count;
+}
+static inline uint32_t cloth_vertices_of(const cloth_item *item) {
+    return item->mesh ? item->mesh->vertex_count : 0;
+}
+static inline uint32_t cloth_triangles_of(const cloth_item *item) {
+    return item->mesh ? item->mesh->triangle_count : 0;
 }
 /* The first vertex of an item in the arrays of all vertices. */
 static inline uint32_t cloth_first_of(const abut_cloth *c, int group, uint32_t index) {
@@ -134,13 +146,15 @@ static inline uint32_t cloth_first_of(const abut_cloth *c, int group, uint32_t i
 
 /* ---- cloth.c ---- */
 
-/* Fails if there is no such sheet or body. */
+/* Fails if there is no such sheet or body, or if it was removed. */
 abut_status abuti_cloth_check(const char *function, const abut_cloth *c, int group, uint32_t index);
 /* The guarantee of the next step. */
 abut_reliability abuti_cloth_guarantee(const abut_cloth *c);
 
 /* ---- build.c ---- */
 
+/* Builds the arrays if sheets or bodies were added or removed. All others keep their state. On
+ * failure the old arrays remain. */
 abut_status abuti_cloth_build(abut_cloth *c);
 void abuti_cloth_unbuild(abut_cloth *c);
 /* The mean length of the sides of triangles; 0 if all are 0. */
@@ -155,6 +169,8 @@ void abuti_cloth_free_patches(abut_cloth *c);
 
 /* ---- attach.c ---- */
 
+/* Removes the attachments of a sheet, or to a body. */
+void abuti_cloth_drop_holds(abut_cloth *c, int group, const cloth_item *item);
 /* Called after a step was accepted. */
 void abuti_cloth_finish_holds(abut_cloth *c);
 
@@ -187,10 +203,14 @@ struct cloth_host {
 typedef struct cloth_backend {
     abut_status (*create)(abut_cloth *c);
     void (*destroy)(abut_cloth *c);
-    /* Called once, before the first step. Sets the arrays. */
+    /* Called before the first step, and again after release(). Sets the arrays. */
     abut_status (*prepare)(abut_cloth *c);
+    /* Releases what prepare() has created, after fetch(). */
+    void (*release)(abut_cloth *c);
     /* With radial fields: new targets of vertices of bodies. */
     abut_status (*set_targets)(abut_cloth *c, uint32_t first, uint32_t count, abut_array positions);
+    /* Downloads targets that are only on the device. */
+    abut_status (*fetch_targets)(abut_cloth *c);
     /* First call of a step, which copies its input. */
     abut_status (*begin)(abut_cloth *c);
     /* Finds the faces near vertices, and touches from the closest points on bodies. */
@@ -216,6 +236,11 @@ typedef struct cloth_backend {
 static inline abut_status cloth_fetch(abut_cloth *c) {
     return c->backend->fetch ? c->backend->fetch(c) : ABUT_OK;
 }
+/* Builds, then makes the state on the host current. */
+static inline abut_status cloth_open(abut_cloth *c) {
+    abut_status status = abuti_cloth_build(c);
+    return status ? status : cloth_fetch(c);
+}
 
 extern const cloth_backend abuti_cloth_on_cpu;    /* solver.c */
 extern const cloth_backend abuti_cloth_on_device; /* device.c */
@@ -230,6 +255,11 @@ static inline const vec3 *cloth_body_end(const abut_cloth *c) {
 abut_status abuti_cloth_read(const char *function, const char *name, abut_cloth *c,
                              abut_array array, uint32_t count, const vec3 **positions, vec3 **copy);
 
+/* ---- step.c ---- */
+
+/* Releases what steps have created, except the state. */
+void abuti_cloth_unprepare(abut_cloth *c);
+
 /* ---- intersect.c ---- */
 
 /* Builds or refits the BVH of all sheets or all bodies at their current positions. */
@@ -240,11 +270,13 @@ abut_status abuti_cloth_check_start(abut_cloth *c);
 /* ---- radial.c ---- */
 
 abut_status abuti_cloth_leave_fields(abut_cloth *c, double seconds, abut_cloth_report *report);
+void abuti_cloth_release_pushing(abut_cloth *c);
 
 /* ---- impacts.c ---- */
 
 /* Creates what impacts need. */
 abut_status abuti_cloth_prepare_impacts(abut_cloth *c);
+void abuti_cloth_release_impacts(abut_cloth *c);
 /* Sets the ends of bodies in this step, if they may lag. */
 void abuti_cloth_plan_bodies(abut_cloth *c);
 /* Moves `end` until the step has no impact. */

@@ -114,13 +114,20 @@ static void destroy(abut_cloth *c) {
     if (!d)
         return;
     abuti_kit_close(&d->kit);
+    abuti_queue_close(&d->queue);
+    abuti_release(c->context, d);
+    c->device = NULL;
+}
+
+static void release_arrays(abut_cloth *c) {
+    struct cloth_device *d = c->device;
     abut_buffer_destroy(c->arrays.start.buffer);
     abut_buffer_destroy(c->arrays.end.buffer);
     abut_buffer_destroy(c->arrays.nearest.buffer);
     abut_buffer_destroy(c->arrays.hits.buffer);
-    abuti_queue_close(&d->queue);
-    abuti_release(c->context, d);
-    c->device = NULL;
+    c->arrays = (cloth_arrays){0};
+    if (d)
+        d->has_start = d->has_velocity = d->has_holds = d->is_ahead = false;
 }
 
 static void create_array(struct cloth_device *d, size_t count, size_t bytes, abut_array *array) {
@@ -195,6 +202,14 @@ static abut_status set_targets(abut_cloth *c, uint32_t first, uint32_t count,
                                                        &d->kit.buffers[BODY_END],
                                                        first * sizeof(vec3), count * sizeof(vec3)));
     return abuti_kit_finish(&d->kit);
+}
+
+/* Only with radial fields, the host may have older ones. */
+static abut_status fetch_targets(abut_cloth *c) {
+    const uint32_t bodies = c->all_vertices - c->vertices;
+    return c->arrays.hits.buffer && bodies
+               ? abuti_kit_download(&c->device->kit, BODY_END, c->target, bodies, sizeof(vec3))
+               : ABUT_OK;
 }
 
 /* ---- a step ---- */
@@ -368,7 +383,9 @@ static void changed(abut_cloth *c) {
 const cloth_backend abuti_cloth_on_device = {.create = create,
                                              .destroy = destroy,
                                              .prepare = prepare,
+                                             .release = release_arrays,
                                              .set_targets = set_targets,
+                                             .fetch_targets = fetch_targets,
                                              .begin = begin_step,
                                              .find_contacts = find_contacts,
                                              .advance = advance,

@@ -45,12 +45,8 @@ abut_status abuti_cloth_prepare_impacts(abut_cloth *c) {
     abut_status status = ABUT_OK;
     if (!c->halvings)
         status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->halvings, c->all_vertices));
-    if (!status && c->options.body_may_lag && !c->goal) {
-        status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->goal, bodies),
-                                ABUTI_ARRAY(c->planned, bodies));
-        if (!status)
-            memcpy(c->goal, c->position + c->vertices, bodies * sizeof *c->goal);
-    }
+    if (!status && c->options.body_may_lag && !c->planned)
+        status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->planned, bodies));
     if (!status && !c->sweeps[SHEETS] && !c->options.ignore_self)
         status = abut_sweep_create(meshes, 1, &options, &c->sweeps[SHEETS]);
     options.skip_pairs = false;
@@ -58,6 +54,15 @@ abut_status abuti_cloth_prepare_impacts(abut_cloth *c) {
     if (!status && bodies && !c->sweeps[BODIES])
         status = abut_sweep_create(meshes, 2, &options, &c->sweeps[BODIES]);
     return status;
+}
+
+void abuti_cloth_release_impacts(abut_cloth *c) {
+    abut_sweep_destroy(c->sweeps[SHEETS]);
+    abut_sweep_destroy(c->sweeps[BODIES]);
+    c->sweeps[SHEETS] = c->sweeps[BODIES] = NULL;
+    ABUTI_RELEASE(c->context, c->halvings, c->planned);
+    c->halvings = NULL;
+    c->planned = NULL;
 }
 
 /* ---- impacts ---- */

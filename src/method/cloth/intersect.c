@@ -69,6 +69,8 @@ static abut_status find_touches(abut_cloth *c, cloth_pairs *p) {
 
 static abut_status find_pairs(abut_cloth *c, bool with_selves, cloth_pairs *p) {
     const bool with_bodies = c->all_vertices > c->vertices;
+    if (!c->vertices)
+        return ABUT_OK;
     abut_status status = with_selves || with_bodies ? abuti_cloth_fit(c, SHEETS) : ABUT_OK;
     if (!status && with_selves)
         status = find_selves(c, p);

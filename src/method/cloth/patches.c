@@ -189,8 +189,7 @@ static abut_status cut(cutter *t) {
     cloth_patches *made = t->made;
     const uint32_t n = c->vertices, sheets = cloth_count_of(c, SHEETS);
     for (uint32_t s = 0; s < sheets; s++)
-        made->count +=
-            (cloth_item_of(c, SHEETS, s)->mesh->vertex_count + PATCH_OWN - 1) / PATCH_OWN;
+        made->count += (cloth_vertices_of(cloth_item_of(c, SHEETS, s)) + PATCH_OWN - 1) / PATCH_OWN;
     if (ABUTI_ALLOCATE(c->context, ABUTI_ZEROED(made->patches, made->count),
                        ABUTI_ARRAY(t->places, n), ABUTI_ARRAY(t->of, n), ABUTI_ARRAY(t->local, n),
                        ABUTI_ARRAY(t->used, n)))
@@ -200,9 +199,9 @@ static abut_status cut(cutter *t) {
         t->places[i] = (place){0, i};
     for (uint32_t s = 0, first = 0; s < sheets; s++) {
         const cloth_item *item = cloth_item_of(c, SHEETS, s);
-        const uint32_t count = item->mesh->vertex_count,
-                       parts = (count + PATCH_OWN - 1) / PATCH_OWN;
-        halve(t, t->places + item->vertex, count, parts, first);
+        const uint32_t count = cloth_vertices_of(item), parts = (count + PATCH_OWN - 1) / PATCH_OWN;
+        if (parts)
+            halve(t, t->places + item->vertex, count, parts, first);
         first += parts;
     }
     abut_status status = ABUT_OK;

@@ -8,11 +8,10 @@
 abut_status abut_cloth_add_radial(abut_cloth *cloth, abut_radial *radial) {
     if (!cloth || !radial)
         return abuti_null(__func__, cloth ? "radial" : "cloth");
-    if (cloth->radial || cloth->is_prepared)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the cloth has %s", __func__,
-                          cloth->radial ? "radial fields already"
-                                        : "taken a step; add fields before the first one");
+    if (cloth->radial)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the cloth has radial fields already", __func__);
     cloth->radial = radial;
+    cloth->is_built = false;
     return ABUT_OK;
 }
 
@@ -44,12 +43,10 @@ abut_status abuti_cloth_leave_fields(abut_cloth *c, double seconds, abut_cloth_r
 static abut_status prepare_pushing(abut_cloth *c) {
     cloth_pushing *l = &c->pushing;
     const size_t n = c->vertices;
-    abut_status status = abuti_cloth_build(c);
-    if (!status && !l->points)
+    abut_status status = ABUT_OK;
+    if (!l->points)
         status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(l->points, n), ABUTI_ARRAY(l->moved, n),
                                 ABUTI_ARRAY(l->queried, n), ABUTI_ARRAY(l->answers, n));
-    if (!status)
-        status = cloth_fetch(c);
     if (!status)
         status = abuti_cloth_fit(c, BODIES);
     abut_sign_info info = abut_sign_info_default();
@@ -58,6 +55,12 @@ static abut_status prepare_pushing(abut_cloth *c) {
     if (!status && info.method == ABUT_SIGN_AUTO)
         status = abut_sign_prepare(c->groups[BODIES].bvh, NULL);
     return status;
+}
+
+void abuti_cloth_release_pushing(abut_cloth *c) {
+    cloth_pushing *l = &c->pushing;
+    ABUTI_RELEASE(c->context, l->points, l->moved, l->queried, l->answers);
+    *l = (cloth_pushing){0};
 }
 
 /* Moves a vertex outside if it is inside. */
@@ -90,7 +93,7 @@ abut_status abut_cloth_push_out(abut_cloth *cloth, double depth, uint32_t *moved
     abut_cloth *c = cloth;
     if (!c || !moved || !deepest)
         return abuti_null(__func__, !c ? "cloth" : !moved ? "moved" : "deepest");
-    if (!c->radial || !cloth_count_of(c, BODIES))
+    if (!c->radial || !c->groups[BODIES].count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: needs a cloth with radial fields and a body; without fields no "
                           "vertex is inside",
@@ -99,7 +102,9 @@ abut_status abut_cloth_push_out(abut_cloth *cloth, double depth, uint32_t *moved
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: depth is %g; it must be above 0", __func__,
                           depth);
     cloth_pushing *l = &c->pushing;
-    abut_status status = prepare_pushing(c);
+    abut_status status = cloth_open(c);
+    if (!status)
+        status = prepare_pushing(c);
     uint32_t count = c->vertices, first = 0;
     double most = 0;
     for (uint32_t i = 0; i < count && !status; i++) {

@@ -29,6 +29,8 @@ static abut_status create(abut_cloth *c) {
 
 static void free_arrays(abut_cloth *c) {
     cloth_host *h = c->host;
+    if (!h)
+        return;
     ABUTI_RELEASE(c->context, h->x, h->now, h->next, h->push, h->sums, h->pressures, h->heads,
                   h->chain, h->selves, h->corner_heads, h->corner_chain, h->touches, h->nearest,
                   h->hits, h->at, h->inverse, h->totals);
@@ -36,8 +38,6 @@ static void free_arrays(abut_cloth *c) {
 }
 
 static void destroy(abut_cloth *c) {
-    if (c->host)
-        free_arrays(c);
     abuti_release(c->context, c->host);
     c->host = NULL;
 }
@@ -329,6 +329,7 @@ static void finish(abut_cloth *c, bool velocities_changed) {
 const cloth_backend abuti_cloth_on_cpu = {.create = create,
                                           .destroy = destroy,
                                           .prepare = prepare,
+                                          .release = free_arrays,
                                           .begin = begin_step,
                                           .find_contacts = find_contacts,
                                           .advance = advance,

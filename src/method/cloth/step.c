@@ -2,7 +2,7 @@
  * (impacts.c) or radial fields (radial.c). */
 #include "cloth/cloth.h"
 
-/* ---- the first step ---- */
+/* ---- the first step after a build ---- */
 
 static cloth_search search_of(const abut_cloth *c) {
     cloth_search s = {.mask = 255};
@@ -14,8 +14,8 @@ static cloth_search search_of(const abut_cloth *c) {
 }
 
 static abut_status prepare(abut_cloth *c) {
-    abut_status status = abuti_cloth_build(c);
-    if (!status && !c->is_checked)
+    abut_status status = ABUT_OK;
+    if (!c->is_checked)
         status = abuti_cloth_check_start(c);
     c->is_checked = !status;
     if (status || c->is_prepared)
@@ -29,6 +29,18 @@ static abut_status prepare(abut_cloth *c) {
         status = c->backend->prepare(c);
     c->is_prepared = !status;
     return status;
+}
+
+void abuti_cloth_unprepare(abut_cloth *c) {
+    abuti_cloth_free_patches(c);
+    abuti_cloth_release_impacts(c);
+    abuti_cloth_release_pushing(c);
+    for (int which = 0; which < 2; which++) {
+        abut_bvh_destroy(c->groups[which].bvh);
+        c->groups[which].bvh = NULL;
+    }
+    c->backend->release(c);
+    c->is_prepared = false;
 }
 
 /* ---- a step ---- */
@@ -127,8 +139,25 @@ static void accept(abut_cloth *c, double seconds, abut_cloth_report *report) {
     c->backend->finish(c, changed);
 }
 
+/* A step without sheets. */
+static void move_bodies(abut_cloth *c) {
+    for (uint32_t i = 0; i < c->all_vertices; i++) {
+        c->position[i] = c->aim[i] = cloth_round(c->target[i]);
+        if (c->goal)
+            c->goal[i] = c->position[i];
+    }
+    c->groups[BODIES].moved++;
+}
+
 static abut_status step(abut_cloth *c, double seconds, abut_cloth_report *report) {
-    abut_status status = prepare(c);
+    abut_status status = abuti_cloth_build(c);
+    report->guarantee = abuti_cloth_guarantee(c);
+    if (!status && !c->vertices) {
+        move_bodies(c);
+        return ABUT_OK;
+    }
+    if (!status)
+        status = prepare(c);
     if (!status)
         status = plan_step(c, seconds, report);
     const double planned = abuti_seconds();
@@ -144,7 +173,6 @@ static abut_status step(abut_cloth *c, double seconds, abut_cloth_report *report
     report->gap = of_bits(c->totals.thinnest);
     report->depth = of_bits(c->totals.deepest);
     report->impact_seconds = abuti_seconds() - planned;
-    report->guarantee = abuti_cloth_guarantee(c);
     return ABUT_OK;
 }
 

@@ -441,7 +441,7 @@ typedef struct abut_world_step_result {
     uint64_t unswept_count; /* pairs whose paths were not tested: a body without a BVH moves near
                              * another item */
     abut_reliability reliability;           /* lowest level of all contacts and impacts */
-    abut_cloth_report cloth;                /* zeros without cloth */
+    const abut_cloth_report *cloth;         /* null without sheets */
     double impact_seconds, contact_seconds; /* time of the parts; that of cloth is in its report */
 } abut_world_step_result;
 
@@ -454,18 +454,19 @@ ABUT_DEFAULT(abut_world_step_result)
  * added or replaced since then has no path. Rigid items move as abut_pose_interpolate() describes.
  * Vertices of meshes that deform, and of characters, move along straight lines. In pairs with such
  * a shape, vertices of rigid items move along straight lines, too, and spheres and capsules are
- * circumscribed meshes, which exceed them by at most 0.01 of the radius.
+ * circumscribed meshes, which exceed them by at most 0.01 of the radius. A character takes part
+ * after abut_world_set_positions() has set its vertices.
  *
  * Impacts: no pair that abut_world_contacts() would test passes through each other unnoticed,
  * except the pairs of unswept_count. Pairs that touch at the start have the time 0. Sheets have no
- * impacts: they never touch anything. If result->cloth.fraction is below 1, or bodies lag, cloth
+ * impacts: they never touch anything. If result->cloth->fraction is below 1, or bodies lag, cloth
  * had to stop, and may intersect other items where those are now; contacts then report it.
  *
  * Self-contacts: an item with `self_collides` that intersects itself at the end has a contact of
  * depth 0 for each pair of triangles that intersect (ABUT_CONTACT_CROSSING; element and part: the
  * triangles).
  *
- * The world owns the lists. They are valid until the world changes or is asked for contacts.
+ * The world owns the lists and the report. They are valid until the next call on the world.
  *
  * `result` may be null, otherwise its size must be set. Returns the errors of abut_cloth_step():
  * for example, if a sheet intersects something at its start. If cloth cannot be moved, nothing

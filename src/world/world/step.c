@@ -344,8 +344,11 @@ static abut_status move(abut_world *world, double seconds, abut_world_step_resul
     if (!status)
         status = find_impacts(world);
     result->impact_seconds = abuti_seconds() - start;
-    if (!status && world->sheets)
-        status = abuti_world_move_cloth(world, seconds, &result->cloth);
+    if (!status && world->sheets) {
+        world->cloth_report = abut_cloth_report_default();
+        status = abuti_world_move_cloth(world, seconds, &world->cloth_report);
+        result->cloth = &world->cloth_report;
+    }
     for (size_t i = 0; i < world->items.count && !status; i++)
         if (world_items(world)[i].used)
             finish_track(&world_items(world)[i]);
@@ -373,7 +376,6 @@ abut_status abut_world_step(abut_world *world, double seconds, abut_world_step_r
     abut_context *before;
     if (!world)
         return abuti_null(__func__, "world");
-    made.cloth = abut_cloth_report_default();
     abut_status status = result ? abuti_info_check(result, sizeof made, __func__) : ABUT_OK;
     if (!status && !(seconds > 0 && seconds <= 1e30))
         status =

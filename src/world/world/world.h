@@ -229,6 +229,7 @@ struct abut_world {
     /* Cloth, sheets.c. */
     abut_cloth *cloth; /* null: none yet */
     abut_cloth_options cloth_options;
+    abut_cloth_report cloth_report; /* of the last step */
     uint32_t sheets;
     bool has_old_bodies; /* items have changed since bodies were added to the cloth */
     bool has_old_sheets; /* cloth has moved, but not the items */

@@ -39,6 +39,12 @@ class ClothStep(NamedTuple):
     """guaranteed: there is no intersection, exactly."""
 
 
+def step_of(report: Any) -> ClothStep:
+    """Converts a report of the library."""
+    values = [getattr(report, name) for name in ClothStep._fields[:-1]]
+    return ClothStep(*values, reliability(report.guarantee))
+
+
 class ClothEnergy(NamedTuple):
     """Energy in joules, without that of pressure."""
 
@@ -91,11 +97,21 @@ class Cloth(Owner):
             body_may_lag=body_may_lag,
             device=_device.pointer(_device.find(device)),
         )
-        self._handle = Handle(lib.abut_cloth_destroy, guard=Guard())
+        self._set(Handle(lib.abut_cloth_destroy, guard=Guard()))
         run(lib.abut_cloth_create, context(), byref(given), self._handle.out)
+
+    def _set(self, handle: Handle) -> None:
+        self._handle = handle
         self._radial: Optional[RadialField] = None
         self._sheets: dict[int, int] = {}  # numbers of vertices
         self._bodies: dict[int, int] = {}
+
+    @classmethod
+    def _of_world(cls, handle: Handle) -> Cloth:
+        """Returns the cloth that a world owns."""
+        made = cls.__new__(cls)
+        made._set(handle)
+        return made
 
     def add_sheet(
         self,
@@ -221,8 +237,7 @@ class Cloth(Owner):
         found = options(_c.abut_cloth_report)
         uses: Sequence[Handle] = [self._radial._handle] if self._radial else []
         run(lib.abut_cloth_step, self._handle, seconds, byref(found), uses=uses)
-        values = [getattr(found, name) for name in ClothStep._fields[:-1]]
-        return ClothStep(*values, reliability(found.guarantee))
+        return step_of(found)
 
     def push_out(self, depth: float) -> tuple[int, float]:
         """With radial fields: moves vertices that are at most `depth` inside a body out of it, exactly. Returns their

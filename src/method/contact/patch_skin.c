@@ -234,9 +234,16 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, bool is_reversed, const patch_
     return status;
 }
 
+/* Where both sides are outside, boundary edges decide nothing. */
+static abut_reliability reliability_of(const patch_skin *skin) {
+    return skin && !skin->bvh->has_no_inside
+               ? skin->reliability
+               : abuti_guaranteed("Cloth has no interior, and its contacts are exact.");
+}
+
 abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *b, bool is_exact) {
-    const abut_reliability worst =
-        b && b->reliability.level > a->reliability.level ? b->reliability : a->reliability;
+    const abut_reliability p = reliability_of(a), q = reliability_of(b);
+    const abut_reliability worst = q.level > p.level ? q : p;
     return is_exact && worst.level != ABUT_RELIABILITY_GUARANTEED
                ? abuti_guaranteed("No surfaces touch within the margin, and no boundary edge "
                                   "decides what is inside: the result is exact.")

@@ -354,6 +354,61 @@ class Selves(unittest.TestCase):
             abut.SelfCollision(None)
 
 
+class InTime(unittest.TestCase):
+    """Steps with seconds: cloth, impacts, bodies with themselves."""
+
+    def test_cloth(self):
+        world = abut.World(gravity=[0, 0, -9.81], substeps=12)
+        mesh = abut.shape("sheet", segments=10, rings=10)
+        sheet = world.add(mesh, [0, 0, 0.7, 0, 0, 0, 1], cloth={"friction": 0.5, "density": 0.3})
+        ball = world.add(abut.shape("icosphere", radius=0.4))
+        self.assertEqual((world.cloth_number(sheet), world.cloth_number(ball)), (0, 0))
+        self.assertEqual(world.cloth.material(0)["density"], 0.3)
+        world.cloth.attach(world.cloth_number(sheet), [0, 10])
+        for _ in range(30):
+            step = world.step(seconds=1 / 60)
+            self.assertTrue(world.cloth.is_free())
+            self.assertEqual((step.cloth.fraction, step.cloth.guarantee.level), (1, "guaranteed"))
+            self.assertTrue((step.depth < 0).all())
+        self.assertEqual(step.pairs.tolist(), [[sheet, ball]])
+        np.testing.assert_allclose(world.cloth.positions(0)[[0, 10]], mesh.vertices[[0, 10]] + [0, 0, 0.7], atol=1e-6)
+        world.cloth.set_wind([3, 0, 0])
+        world.remove(ball)
+        world.step(seconds=1 / 60)
+        world.remove(sheet)
+        self.assertIsNone(world.step(seconds=1 / 60).cloth)
+        with self.assertRaises(ValueError):
+            world.cloth
+
+    def test_impacts(self):
+        world = abut.World()
+        fast = world.add(abut.shape("icosphere", radius=0.1), [5, 0, 0, 0, 0, 0, 1])
+        wall = world.add(abut.Box((0.01, 4, 4)))
+        soft = abut.shape("icosphere", radius=0.5)
+        both = world.add(soft, [9, 0, 0, 0, 0, 0, 1], deforms=True, self_collides=True)
+        self.assertEqual(len(world.step(seconds=1).impacts), 0)
+        world.set_positions(both, soft.vertices * (-0.5, 1, 1))  # turns inside out
+        step = world.step({fast: [-5, 0, 0, 0, 0, 0, 1]}, seconds=1)
+        self.assertEqual(step.impacts[["a", "b"]].tolist(), [(fast, wall), (both, both)])
+        self.assertTrue((0.4 < step.impacts["time"]).all() and (step.impacts["time"] < 0.7).all())
+        self.assertEqual((len(step), len(step.self_contacts), step.unswept_count, step.cloth), (0, 0, 0, None))
+
+    def test_wrong(self):
+        world = abut.World()
+        for wrong in (
+            lambda: world.step(seconds=0),
+            lambda: world.add(abut.Sphere(1), cloth=True),
+            lambda: world.add(abut.shape("sheet"), cloth={"density": -1}),
+            lambda: world.cloth,
+            lambda: world.cloth_number(3),
+            lambda: abut.World(drag=-1),
+            lambda: world.add(abut.shape("sheet"), cloth={"colour": 1}),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        self.assertEqual(len(world), 0)
+
+
 class Layered(unittest.TestCase):
     def test_frames(self):
         box = abut.shape("box", segments=1)

@@ -2,6 +2,7 @@
  *
  * For each kind of pair, the first method that applies:
  * - a character and anything: radial
+ * - cloth and a body: gaps of vertices
  * - two primitives: exact
  * - a primitive and a body: field, if the world or the body prefers it; exact; field
  * - two bodies: layers, if both have them; field, if the world or a body prefers it, or instead of
@@ -39,6 +40,7 @@ world_filter abuti_world_filter(const abut_world *world, const world_item *made)
                   {!is_body && !is_character, WORLD_IS_SOLID},
                   {item->collider.kind == ABUT_COLLIDER_PLANE, WORLD_IS_PLANE},
                   {is_character, WORLD_IS_CHARACTER},
+                  {asset && asset->is_cloth, WORLD_IS_CLOTH},
                   {is_body && item->collider.shape.body.bvh, WORLD_HAS_BVH},
                   {is_body && item->collider.shape.body.field && !exact_alone, WORLD_HAS_FIELD},
                   {is_body && item->collider.shape.body.samples && !exact_alone, WORLD_HAS_SAMPLES},
@@ -77,6 +79,8 @@ const world_method *abuti_world_method(const abut_world *world, const world_item
     const uint32_t p = a->filter.traits, q = b->filter.traits, either = p | q, both = p & q;
     if (either & WORLD_IS_CHARACTER)
         return wanted == ABUT_WORLD_EXACT ? NULL : &abuti_world_radial;
+    if ((either & WORLD_IS_CLOTH) && (both & WORLD_HAS_BVH))
+        return &abuti_world_cloth;
     if (both & WORLD_HAS_LAYERS)
         return &abuti_world_layers;
     /* Primitives have no field: their pairs are always exact. */

@@ -347,7 +347,7 @@ struct world_method {
     abut_status (*guarantee)(const world_item *a, const world_item *b, abut_world_pair_info *info);
 };
 extern const world_method abuti_world_exact, abuti_world_field, abuti_world_vertices,
-    abuti_world_map, abuti_world_layers, abuti_world_radial;
+    abuti_world_map, abuti_world_layers, abuti_world_radial, abuti_world_cloth;
 
 /* The row of the items of a method. */
 const world_method *abuti_world_method_of_items(abut_world_method method);

@@ -27,6 +27,7 @@
 #include <abut/geom.h>
 #include <abut/mesh.h>
 #include <abut/radial.h>
+#include <abut/self.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -215,6 +216,10 @@ typedef struct abut_cloth_report {
     double gap;        /* smallest distance of a vertex from a surface at the start of the step,
                         * rounded to a float; the range of contacts if nothing is as near */
     double fraction;   /* of the step that was applied: below 1 only if nothing else separates */
+    abut_self_scheme self_scheme;   /* how the last search for impacts of sheets with each other and
+                                     * themselves was done: POINT, LINE or COMPLETE; AUTO if there
+                                     * was none */
+    abut_self_fallback self_reason; /* for COMPLETE */
     double contact_seconds, motion_seconds, impact_seconds;
     abut_reliability guarantee; /* guaranteed: no intersection, exactly. Otherwise the reason */
 } abut_cloth_report;

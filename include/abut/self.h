@@ -85,6 +85,9 @@ typedef struct abut_self_step {
     bool start_is_free;         /* the caller guarantees that the mesh has no self-intersection at
                                  * the start. Otherwise this is known if the last step was free and
                                  * ended here; if not, an exact test decides */
+    bool complete_list;         /* abut_self_find_all(): unless the step is free, it is searched
+                                 * completely. With `exact` and without partial_separation the
+                                 * list is then the same with every scheme and on every device */
     bool partial_separation;    /* apply the separation only to pairs that are not culled. Two
                                  * triangles that are both V+, or both V-, may come nearer, but do
                                  * not touch: docs/self.md. Otherwise a step with a separation is
@@ -102,8 +105,9 @@ typedef enum abut_self_fallback {
     ABUT_SELF_SEPARATION,     /* a separation was requested: triangles on the same side of a sheet
                                * can come near each other with no other triangle between */
     ABUT_SELF_BOUNDARY,       /* too many triangles are near ghosts */
-    ABUT_SELF_COST            /* AUTO: culling costs more than all pairs, in this step or in one of
+    ABUT_SELF_COST,           /* AUTO: culling costs more than all pairs, in this step or in one of
                                * the last, or on a device: docs/self.md */
+    ABUT_SELF_IMPACTS         /* the step has impacts, and a complete list was requested */
 } abut_self_fallback;
 
 /* View sets of triangles. */
@@ -161,8 +165,9 @@ ABUT_API abut_status abut_self_find(abut_self *view, const abut_self_step *step,
 /* Finds impacts as abut_self_find() does, and lists all impacts among the pairs of features that
  * are not culled. Order and bits are those of abut_sweep_find() in the mode ALL. If result->scheme
  * is COMPLETE, the list contains all impacts of the step. Otherwise it contains the first impact,
- * and is empty only if the step is free. A solver that moves vertices until the list is empty
- * therefore ends with a mesh without self-intersections. The impact of `result` is the first.
+ * and is empty only if the step is free; step->complete_list excludes this case unless the list is
+ * empty. A solver that moves vertices until the list is empty therefore ends with a mesh without
+ * self-intersections. The impact of `result` is the first.
  *
  * Returns ABUT_ERROR_BUFFER and impacts->count if the list is too short. On failure the other
  * contents of `impacts` are undefined, and the view keeps its state, so that the step can be

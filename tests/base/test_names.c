@@ -53,7 +53,7 @@ TEST(all_values_have_names) {
     CHECK(abut_layers_show, ABUT_LAYERS_SECOND);
     CHECK(abut_map_thickness, ABUT_MAP_THICKNESS_BALL);
     CHECK(abut_pair_kind, ABUT_PAIR_KIND_SAME);
-    CHECK(abut_self_fallback, ABUT_SELF_COST);
+    CHECK(abut_self_fallback, ABUT_SELF_IMPACTS);
     CHECK(abut_self_scheme, ABUT_SELF_COMPLETE);
     CHECK(abut_self_set, ABUT_SELF_VIOLATED);
     CHECK(abut_collider_kind, ABUT_COLLIDER_MESH);

@@ -21,7 +21,7 @@ static void assert_same(abut_cloth *a, abut_cloth *b) {
 
 /* Whole animations, every frame of them free of intersections. */
 TEST(scenes_are_those_of_the_cpu) {
-    uint32_t impacts = 0, touches = 0;
+    uint32_t impacts = 0, touches = 0, by_views = 0;
     for (int k = 0; k < SCENE_SOLID_COUNT; k++) {
         scene *s[2] = {NULL, NULL};
         for (int i = 0; i < 2; i++) {
@@ -40,6 +40,9 @@ TEST(scenes_are_those_of_the_cpu) {
             assert_int_equal(reports[0].impacts, reports[1].impacts);
             assert_int_equal(reports[0].sweeps, reports[1].sweeps);
             assert_true(reports[0].gap == reports[1].gap);
+            assert_int_equal(ABUT_SELF_COMPLETE, reports[1].self_scheme);
+            assert_int_equal(ABUT_SELF_COST, reports[1].self_reason);
+            by_views += reports[0].self_scheme != ABUT_SELF_COMPLETE;
             assert_same(scene_cloth(s[0]), scene_cloth(s[1]));
             assert_ok(abut_cloth_is_free(scene_cloth(s[1]), &is_free));
             assert_true(is_free);
@@ -49,7 +52,40 @@ TEST(scenes_are_those_of_the_cpu) {
         for (int i = 0; i < 2; i++)
             scene_destroy(s[i]);
     }
-    assert_true(impacts > 0 && touches > 100);
+    assert_true(impacts > 0 && touches > 100 && by_views > 5);
+}
+
+/* The top of a ball of cloth falls through its bottom. The CPU culls pairs by views, and searches
+ * completely once it has found an impact; the device always does. */
+TEST(self_impacts_are_those_of_the_cpu) {
+    abut_mesh *ball = make_shape(ABUT_SHAPE_ICOSPHERE, 8);
+    abut_cloth *c[2];
+    uint32_t by_views = 0, completed = 0, impacts = 0;
+    for (int k = 0; k < 2; k++) {
+        const cloth_options options = {.stretch = 1,
+                                       .substeps = 2,
+                                       .thickness = 0.01,
+                                       .device = k ? device : NULL};
+        c[k] = make_cloth(ball, NULL, &options);
+        for (uint32_t i = 0; i < c[k]->vertices; i++)
+            c[k]->velocity[i].z = c[k]->position[i].z > 0.3 * 0.5 ? -12 : 0;
+    }
+    for (int i = 0; i < 14; i++) {
+        abut_cloth_report reports[2];
+        for (int k = 0; k < 2; k++)
+            reports[k] = step(c[k], 0.01, NULL);
+        assert_same(c[0], c[1]);
+        assert_int_equal(reports[0].impacts, reports[1].impacts);
+        assert_int_equal(reports[0].sweeps, reports[1].sweeps);
+        assert_true(is_free(c[0]));
+        by_views += reports[0].self_scheme != ABUT_SELF_COMPLETE;
+        completed += reports[0].self_reason == ABUT_SELF_IMPACTS || reports[0].sweeps > 1;
+        impacts += reports[0].impacts;
+    }
+    assert_true(by_views > 2 && completed > 1 && impacts > 5);
+    abut_cloth_destroy(c[0]);
+    abut_cloth_destroy(c[1]);
+    abut_mesh_destroy(ball);
 }
 
 /* Several patches, and constraints one after the other at an apex of 150 edges; pins, all forces,

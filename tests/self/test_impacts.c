@@ -20,6 +20,7 @@ typedef struct scene {
     uint32_t view_count;
     abut_impact *all, *seen;
     uint32_t lists, shorter, empty;
+    uint32_t completed, proven;
 } scene;
 
 static scene open_scene(abut_mesh *mesh) {
@@ -108,6 +109,24 @@ static void check_view(scene *s, uint32_t which, const abut_self_step *step,
     s->empty += !used && count > 0;
 }
 
+/* A complete list is that of all pairs with every scheme. */
+static void check_complete(scene *s, uint32_t which, const abut_self_step *step,
+                           const abut_sweep_find_options *options, uint64_t count) {
+    abut_impact_list impacts = {s->seen, ROOM, 99};
+    abut_self_result result = abut_self_result_default();
+    assert_ok(abut_self_find_all(s->views[which], step, options, &impacts, &result));
+    assert_int_equal(count, impacts.count);
+    assert_int_equal(count > 0, result.hit);
+    for (uint64_t i = 0; i < count; i++)
+        same_impact(&s->all[i], &s->seen[i]);
+    if (count) {
+        assert_int_equal(ABUT_SELF_COMPLETE, result.scheme);
+        assert_null(abut_self_sets(s->views[which]));
+    }
+    s->completed += result.reason == ABUT_SELF_IMPACTS;
+    s->proven += result.scheme != ABUT_SELF_COMPLETE;
+}
+
 static void check_step(scene *s, const abut_vec3 *start, const abut_vec3 *end, double separation) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_impact_list impacts = {s->all, ROOM, 0};
@@ -120,6 +139,12 @@ static void check_step(scene *s, const abut_vec3 *start, const abut_vec3 *end, d
     assert_ok(abut_sweep_find(s->motion, ABUT_SWEEP_ALL, &options, &impacts, NULL));
     for (uint32_t k = 0; k < s->view_count; k++)
         check_view(s, k, &step, &options, impacts.count, is_free);
+    options.separation = 0;
+    options.exact = true;
+    assert_ok(abut_sweep_find(s->motion, ABUT_SWEEP_ALL, &options, &impacts, NULL));
+    step.complete_list = true;
+    for (uint32_t k = 0; k < s->view_count; k++)
+        check_complete(s, k, &step, &options, impacts.count);
 }
 
 static void follow(scene *s, test_random *random, uint32_t steps, double size, double separation) {
@@ -135,22 +160,24 @@ static void follow(scene *s, test_random *random, uint32_t steps, double size, d
 }
 
 static void follow_shape(abut_mesh *mesh, uint64_t seed, double size, double separation,
-                         uint32_t sums[3]) {
+                         uint32_t sums[5]) {
     test_random random = {seed};
     AUTO_SCENE s = open_scene(mesh);
     follow(&s, &random, test_rounds(6) < 3 ? 3 : test_rounds(6), size, separation);
     sums[0] += s.lists;
     sums[1] += s.shorter;
     sums[2] += s.empty;
+    sums[3] += s.completed;
+    sums[4] += s.proven;
 }
 
 TEST(test_lists) {
-    uint32_t sums[3] = {0, 0, 0};
+    uint32_t sums[5] = {0};
     follow_shape(make_shape(one_thread(), ABUT_SHAPE_ICOSPHERE, 4), 3, 0.8, 0.05, sums);
     follow_shape(make_shape(one_thread(), ABUT_SHAPE_TORUS, 8), 4, 0.6, 0.02, sums);
     follow_shape(make_sheet(one_thread(), 8, 8, true), 5, 0.6, 0.02, sums);
     follow_shape(make_two(one_thread(), 2.2, 1), 6, 0.8, 0.1, sums);
-    assert_true(sums[0] > 0 && sums[1] > 0);
+    assert_true(sums[0] > 0 && sums[1] > 0 && sums[3] > 0 && sums[4] > 0);
 }
 
 /* A bowl with a narrow groove whose walls both face the view-point: they come nearer to each other

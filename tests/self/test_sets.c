@@ -273,7 +273,10 @@ TEST(fallbacks) {
                                    {0.2, 0.2, -1}, {0.2, 0.2, 1}, {0.3, 0.3, 1}};
     const uint32_t two[6] = {0, 1, 2, 3, 4, 5};
     abut_mesh *mesh = make_mesh(crossing, 6, two, 2);
-    assert_int_equal(ABUT_SELF_START, find_one(mesh, NULL, crossing, NULL).reason);
+    abut_self_options options = abut_self_options_default();
+    assert_int_equal(ABUT_SELF_COST, find_one(mesh, &options, crossing, NULL).reason);
+    options.scheme = ABUT_SELF_LINE;
+    assert_int_equal(ABUT_SELF_START, find_one(mesh, &options, crossing, NULL).reason);
     abut_mesh_destroy(mesh);
     mesh = make_shape(one_thread(), ABUT_SHAPE_BOX, 2);
     AUTO_FREE abut_vec3 *end = positions_of(mesh);
@@ -281,7 +284,6 @@ TEST(fallbacks) {
     sweep.separation = 1e-3;
     abut_self_result result = find_one(mesh, NULL, end, &sweep);
     assert_int_equal(ABUT_SELF_SEPARATION, result.reason);
-    abut_self_options options = abut_self_options_default();
     options.scheme = ABUT_SELF_COMPLETE;
     result = find_one(mesh, &options, end, NULL);
     assert_int_equal(ABUT_SELF_COMPLETE, result.scheme);

@@ -370,26 +370,31 @@ TEST(test_ties) {
 
 enum { AUTO_STEPS = 24 };
 
-/* A sheet of pleats that are pressed together: all are in doubt while it is flat, and
- * later half of it enters. Or a ball with a dent. `far`: 0 to 1, from shape to shape. */
-static abut_vec3 bent(abut_vec3 p, bool pleats, double far) {
-    if (!pleats)
+typedef enum bending { DENT, PLEATS, BOWL } bending;
+
+/* A ball with a dent; a sheet of pleats that are pressed together, of which half enters; a sheet
+ * that becomes a bowl. Sheets are in doubt while they are flat. `far`: 0 to 1, from shape to shape.
+ */
+static abut_vec3 bent(abut_vec3 p, bending how, double far) {
+    if (how == DENT)
         return v3(p.x, p.y,
                   p.z > 0 ? p.z * (1 - 1.5 * far * exp(-3 * (p.x * p.x + p.y * p.y))) : p.z);
+    if (how == BOWL)
+        return v3(p.x, p.y, -4 * far * (p.x * p.x + p.y * p.y));
     double height = fabs(fmod(8 * p.x + 16, 2) - 1);
     return v3(p.x * (1 - 0.6 * far), p.y, 0.1 * far * height);
 }
 
 /* Takes all steps by AUTO, held against sweeps; gives how many were searched completely. */
-static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double to,
+static uint32_t follow_auto(uint32_t threads, bending how, double from, double to,
                             abut_self_scheme schemes[AUTO_STEPS]) {
     abut_context_options of_context = abut_context_options_default();
     abut_context *context;
     uint32_t complete = 0;
     of_context.thread_count = threads;
     assert_ok(abut_context_create(&of_context, &context));
-    abut_mesh *mesh =
-        pleats ? make_sheet(context, 32, 32, false) : make_shape(context, ABUT_SHAPE_ICOSPHERE, 12);
+    abut_mesh *mesh = how != DENT ? make_sheet(context, 32, 32, false)
+                                  : make_shape(context, ABUT_SHAPE_ICOSPHERE, 12);
     const uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *flat = positions_of(mesh), *start = positions_of(mesh), *end = positions_of(mesh);
     abut_self *view;
@@ -402,7 +407,7 @@ static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double t
         abut_impact_list impacts = {&impact, 1, 0};
         memcpy(start, end, count * sizeof *start);
         for (uint32_t i = 0; i < count; i++)
-            end[i] = bent(flat[i], pleats, from + (to - from) * s / AUTO_STEPS);
+            end[i] = bent(flat[i], how, from + (to - from) * s / AUTO_STEPS);
         if (s == 0)
             continue;
         abut_self_step step = step_of(start, end);
@@ -431,13 +436,14 @@ static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double t
  * that changes, and does the same in every run. */
 TEST(test_auto) {
     abut_self_scheme one[AUTO_STEPS], two[AUTO_STEPS];
-    assert_int_equal(0, follow_auto(1, false, 0, 0.9, one)); /* a ball */
-    assert_int_equal(0, follow_auto(2, false, 0, 0.9, two));
+    assert_int_equal(0, follow_auto(1, DENT, 0, 0.9, one));
+    assert_int_equal(0, follow_auto(2, DENT, 0, 0.9, two));
     assert_memory_equal(one, two, sizeof one);
-    assert_int_equal(AUTO_STEPS, follow_auto(1, true, 0, 0, one)); /* flat: all in doubt */
-    uint32_t complete = follow_auto(1, true, 0, 0.5, one);         /* then half of it is positive */
-    assert_true(complete > 0 && complete < AUTO_STEPS / 2);
+    assert_int_equal(AUTO_STEPS, follow_auto(1, PLEATS, 0, 0.5, one));
+    assert_int_equal(AUTO_STEPS, follow_auto(1, BOWL, 0, 0, one)); /* flat */
+    uint32_t complete = follow_auto(1, BOWL, 0, 1, one); /* nearly all is positive later */
+    assert_true(complete > 0 && complete < AUTO_STEPS);
     assert_int_equal(ABUT_SELF_COMPLETE, one[0]);
-    assert_int_equal(complete, follow_auto(2, true, 0, 0.5, two));
+    assert_int_equal(complete, follow_auto(2, BOWL, 0, 1, two));
     assert_memory_equal(one, two, sizeof one);
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import NONE, Array, ArrayLike, Floats, batch, fill, host, pointer, pose as read_pose, record, vector, vectors
-from ._core import ArgumentError, Guard, Handle, Owner, byref, call, context, fits, get, lib, need, number, options, run
+from ._core import ArgumentError, Guard, Handle, Owner, byref, call, context, fits, get, lib, name_of, need, number, options, run
 from .character import RadialField
 from .mesh import Mesh, mesh_of
 from .report import Reliability, reliability
@@ -32,6 +32,10 @@ class ClothStep(NamedTuple):
     gap: float
     fraction: float
     """The applied part of the step: below 1 only if nothing else separates two features."""
+    self_scheme: str
+    """How the last search for impacts of sheets with each other and themselves was done: point, line or complete; auto
+    if there was none. For complete, the reason."""
+    self_reason: str
     contact_seconds: float
     motion_seconds: float
     impact_seconds: float
@@ -41,8 +45,10 @@ class ClothStep(NamedTuple):
 
 def step_of(report: Any) -> ClothStep:
     """Converts a report of the library."""
-    values = [getattr(report, name) for name in ClothStep._fields[:-1]]
-    return ClothStep(*values, reliability(report.guarantee))
+    values = {name: getattr(report, name) for name in ClothStep._fields[:-1]}
+    values["self_scheme"] = name_of("abut_self_scheme", report.self_scheme)
+    values["self_reason"] = name_of("abut_self_fallback", report.self_reason) if report.self_reason else ""
+    return ClothStep(**values, guarantee=reliability(report.guarantee))
 
 
 class ClothEnergy(NamedTuple):

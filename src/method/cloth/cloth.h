@@ -15,6 +15,7 @@
 #include <abut/cloth.h>
 #include <abut/nearest.h>
 #include <abut/pair.h>
+#include <abut/self.h>
 #include <abut/sweep.h>
 
 /* A sheet or a body as it was added, or a free index. */
@@ -116,7 +117,8 @@ struct abut_cloth {
     cloth_totals totals; /* of this step */
 
     /* impacts.c */
-    abut_sweep *sweeps[2];          /* of sheets with each other, and with bodies */
+    abut_self *self;                /* of sheets with each other and with themselves; */
+    abut_sweep *sweep;              /* of sheets with bodies */
     abuti_vector impacts, barriers; /* abut_impact, cloth_barrier */
     unsigned char *halvings;        /* all_vertices */
     cloth_pushing pushing;

@@ -91,6 +91,26 @@ void abuti_view_place_ghosts(const abut_self *view, vec3 *positions) {
 
 /* ---- entry point ---- */
 
+/* Decides whether sets may save time. In every step all components except one are violated. */
+static abut_status choose_sets(abut_self *view, const abut_topology_arrays *t) {
+    const abut_self_scheme scheme = view->options.scheme;
+    view->has_sets = view->usable && scheme != ABUT_SELF_COMPLETE;
+    if (scheme != ABUT_SELF_AUTO || !view->usable)
+        return ABUT_OK;
+    uint32_t *counts = abuti_allocate_zeroed(view->context, t->component_count, sizeof *counts);
+    if (!counts)
+        return ABUT_ERROR_MEMORY;
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < view->triangle_count; i++) {
+        const uint32_t count = ++counts[t->triangle_component[i]];
+        largest = count > largest ? count : largest;
+    }
+    abuti_release(view->context, counts);
+    view->has_sets = !view->options.device &&
+                     view->triangle_count - largest <= view->triangle_count / DOUBT_SHARE;
+    return ABUT_OK;
+}
+
 static abut_status build_corners(abut_self *view, const abut_topology_arrays *t) {
     size_t all = (size_t)view->triangle_count + view->ghost_count;
     if (all > UINT32_MAX / 4)
@@ -117,12 +137,21 @@ abut_status abuti_view_prepare(abut_self *view) {
     view->part_count = t.component_count;
     view->hole_count = t.loop_count;
     view->ghost_count = t.loop_begin[t.loop_count];
+    view->edge_count = t.edge_count;
     status = build_corners(view, &t);
     if (!status) {
         view->usable = is_usable(view, &t);
-        status = make_lists(view->context, view->corners, view->triangle_count, view->vertex_count,
-                            &view->of_vertex);
+        status = choose_sets(view, &t);
     }
+    if (status)
+        return status;
+    if (!view->has_sets) {
+        abut_topology_destroy(view->topology);
+        view->topology = NULL;
+        return ABUT_OK;
+    }
+    status = make_lists(view->context, view->corners, view->triangle_count, view->vertex_count,
+                        &view->of_vertex);
     if (!status)
         status = make_lists(view->context, t.triangle_edges, view->triangle_count, t.edge_count,
                             &view->of_edge);

@@ -44,10 +44,11 @@ static abut_status create_motion(abut_self *view) {
 
 abut_status abuti_view_search_open(abut_self *view) {
     const size_t vertices = (size_t)view->vertex_count + view->hole_count;
-    const size_t features = vertices + view->topology->view.edge_count + view->triangle_count;
-    view->along = abuti_allocate(view->context, vertices, sizeof *view->along);
-    view->feature_sets = abuti_allocate(view->context, features, 1);
-    return view->along && view->feature_sets ? create_motion(view) : ABUT_ERROR_MEMORY;
+    const size_t features = vertices + view->edge_count + view->triangle_count;
+    if (view->has_sets && ABUTI_ALLOCATE(view->context, ABUTI_ARRAY(view->along, vertices),
+                                         ABUTI_ARRAY(view->feature_sets, features)))
+        return ABUT_ERROR_MEMORY;
+    return create_motion(view);
 }
 
 void abuti_view_search_close(abut_self *view) {
@@ -59,7 +60,7 @@ void abuti_view_search_close(abut_self *view) {
  * each does, so the same pairs are allowed as for pairs of triangles. Ghost vertices have none. */
 static void spread_sets(abut_self *view) {
     const view_lists *const lists[2] = {&view->of_vertex, &view->of_edge};
-    const uint32_t counts[2] = {view->vertex_count, view->topology->view.edge_count};
+    const uint32_t counts[2] = {view->vertex_count, view->edge_count};
     unsigned char *to = view->feature_sets;
     for (int k = 0; k < 2; k++) {
         for (uint32_t i = 0; i < counts[k]; i++) {
@@ -76,14 +77,17 @@ static void spread_sets(abut_self *view) {
 
 abut_status abuti_view_search(view_step *f, bool complete) {
     abut_self *view = f->view;
-    const motion_search_options options = {.mode = f->all ? ABUT_SWEEP_ALL : ABUT_SWEEP_EARLIEST,
+    const bool lists = f->all && (complete || !f->completes);
+    const motion_search_options options = {.mode = lists    ? ABUT_SWEEP_ALL
+                                                   : f->all ? ABUT_SWEEP_ANY
+                                                            : ABUT_SWEEP_EARLIEST,
                                            .separation = f->limits.sweep.separation,
                                            .tolerance = f->limits.sweep.tolerance,
                                            .exact = f->limits.exact,
                                            .steps = f->limits.sweep.steps};
     abut_impact impact;
     abut_impact_list one = {.list = &impact, .capacity = 1};
-    abut_impact_list *found = f->all ? &f->impacts : &one;
+    abut_impact_list *found = lists ? &f->impacts : &one;
     abut_sweep_counts counts = abut_sweep_counts_default();
     double begun = abuti_seconds();
     if (!complete)
@@ -96,8 +100,8 @@ abut_status abuti_view_search(view_step *f, bool complete) {
     f->result.hit = found->count > 0;
     if (f->result.hit)
         f->result.impact = found->list[0];
-    f->result.vertex_face += counts.vertex_face;
-    f->result.edge_edge += counts.edge_edge;
+    f->result.vertex_face = counts.vertex_face;
+    f->result.edge_edge = counts.edge_edge;
     f->result.times.search += abuti_seconds() - begun;
     if (complete)
         view->complete_cost = SWEEP_COST * (uint64_t)view->triangle_count +

@@ -18,14 +18,14 @@ enum { COMPARE_EVERY = 16, COMPARE_SHARE = 64, RETRY_DELAY_MAX = 64 };
 static abut_status build_view(abut_self *view) {
     abut_context *context = view->context;
     abut_status status = abuti_view_prepare(view);
-    if (status)
-        return status;
-    view->sets = abuti_allocate(context, (size_t)view->triangle_count + view->ghost_count, 1);
-    view->last_sets = abuti_allocate(context, view->triangle_count, 1);
-    if (!view->sets || !view->last_sets)
-        return ABUT_ERROR_MEMORY;
-    status = abuti_view_search_open(view);
-    return status ? status : abuti_view_boundary_open(view);
+    if (!status && view->has_sets)
+        status = ABUTI_ALLOCATE(context,
+                                ABUTI_ARRAY(view->sets,
+                                            (size_t)view->triangle_count + view->ghost_count),
+                                ABUTI_ARRAY(view->last_sets, view->triangle_count));
+    if (!status)
+        status = abuti_view_search_open(view);
+    return status || !view->has_sets ? status : abuti_view_boundary_open(view);
 }
 
 abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, abut_self **view) {
@@ -207,6 +207,12 @@ static void keep_for_next_step(view_step *f) {
         view->age = 0;
 }
 
+/* For AUTO: whether so many triangles are not positive that the sets are not worth a search. */
+static bool is_too_doubtful(view_step *f, uint32_t count) {
+    f->is_spent = is_auto(f->view) && count > f->view->triangle_count / DOUBT_SHARE;
+    return f->is_spent;
+}
+
 /* AUTO may spend as much on the boundary as a complete search costs. */
 static abut_status handle_boundary(view_step *f, bool *is_cheaper) {
     abut_self *view = f->view;
@@ -232,9 +238,7 @@ static abut_status search_by_sets(view_step *f) {
     memcpy(f->result.regions, f->counts.regions, sizeof f->counts.regions);
     f->result.times.view += abuti_seconds() - begun;
     if (!is_proven_free(f)) {
-        /* grazing triangles are tested against all others */
-        f->is_spent = is_auto(view) && f->counts.sets[ABUT_SELF_GRAZING] > view->triangle_count / 2;
-        if (f->is_spent)
+        if (is_too_doubtful(f, count_in_doubt(&f->counts)))
             return search_completely(f, ABUT_SELF_COST);
         if (view->ghost_count || view->part_count > 1)
             status = handle_boundary(f, &is_cheaper);
@@ -246,9 +250,15 @@ static abut_status search_by_sets(view_step *f) {
     abuti_view_count_sets(view, &f->result);
     keep_for_next_step(f);
     f->result.times.marks += abuti_seconds() - begun;
+    if (is_too_doubtful(f, view->triangle_count - f->result.sets[ABUT_SELF_POSITIVE]))
+        return search_completely(f, ABUT_SELF_COST);
     if (f->result.sets[ABUT_SELF_POSITIVE] == view->triangle_count)
         return ABUT_OK;
-    return abuti_view_search(f, false);
+    status = abuti_view_search(f, false);
+    if (status || !f->completes || !f->result.hit)
+        return status;
+    f->is_spent = is_auto(view);
+    return search_completely(f, ABUT_SELF_IMPACTS);
 }
 
 /* Computes what the sets need of the positions of the step, on the host. */
@@ -275,8 +285,8 @@ static abut_status find_self_collisions(view_step *f, const abut_self_step *step
     if (f->limits.sweep.separation > 0 && !step->partial_separation)
         return search_completely(f, ABUT_SELF_SEPARATION);
     f->start_is_free = step->start_is_free || (f->follows && view->end_is_free);
-    /* on a device the complete search takes less time than the sets */
-    if (view->retry_in || (is_auto(view) && view->options.device))
+    /* without sets: on a device, for one, they take more time than the complete search */
+    if (view->retry_in || !view->has_sets)
         return search_completely(f, ABUT_SELF_COST);
     abut_status status = prepare_positions(f, step);
     if (!status && !f->start_is_free) {
@@ -354,6 +364,7 @@ static abut_status run_step(view_step *f, const abut_self_step *step,
     if (status || (status = abuti_progress(view->context, "view", 0)) ||
         (status = begin_step(f, &ours)))
         return status;
+    f->completes = f->all && ours.complete_list;
     if ((status = find_self_collisions(f, &ours))) {
         /* the sets may have been overwritten, so changes are unknown */
         view->has_last = view->sets_valid = false;
@@ -406,16 +417,18 @@ abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
     abut_self_info made = abut_self_info_default();
     size_t vertices = (size_t)view->vertex_count + view->hole_count;
     size_t nodes = view->tree.node_count;
+    size_t of_sets = view->has_sets ? 1 : 0;
     made.triangle_count = view->triangle_count;
     made.vertex_count = view->vertex_count;
-    made.edge_count = view->topology->view.edge_count;
+    made.edge_count = view->edge_count;
     made.hole_count = view->hole_count;
     made.ghost_count = view->ghost_count;
     made.part_count = view->part_count;
     made.usable = view->usable;
-    made.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)DOP_SLABS * sizeof(float) + 16 + 32) +
+    made.bytes = vertices * (3 * sizeof(vec3) +
+                             of_sets * (2 * (size_t)DOP_SLABS * sizeof(float) + 16 + 32)) +
                  nodes * (2 * (size_t)DOP_SLABS * sizeof(float) + 4) +
-                 (uint64_t)view->triangle_count * 56;
+                 (uint64_t)view->triangle_count * (of_sets ? 56 : 12);
     return abuti_info_write(info, &made, sizeof made, __func__);
 }
 
@@ -427,8 +440,8 @@ const char *abut_self_scheme_name(abut_self_scheme scheme) {
 }
 
 const char *abut_self_fallback_name(abut_self_fallback reason) {
-    static const char *const names[] = {"not-needed", "topology", "start",
-                                        "separation", "boundary", "cost"};
+    static const char *const names[] = {"not-needed", "topology", "start",  "separation",
+                                        "boundary",   "cost",     "impacts"};
     return ABUTI_NAME(names, reason);
 }
 
@@ -458,8 +471,8 @@ abut_reliability abut_self_reliability(const abut_mesh_report *report) {
             "A closed component faces inwards, so the view test confuses inside and "
             "outside: orient the mesh first.");
     if (report->component_count > 1)
-        return abuti_limited("Each component is only tested against itself: make the components "
-                             "separate bodies, or use the complete search between them.");
+        return abuti_limited("Only the largest component is culled: the others are tested against "
+                             "all triangles, which takes longer.");
     if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
             "Holes are closed by ghost triangles, which must not intersect the surface at the "

@@ -99,9 +99,11 @@ class Cloths(unittest.TestCase):
     def test_changes(self):
         cloth = abut.Cloth(gravity=[0, 0, -9.81])
         self.assertEqual(cloth.add_body(abut.shape("box"), [0, 0, -2]), 0)
-        cloth.step()  # without a sheet
+        empty = cloth.step()  # without a sheet
+        self.assertEqual((empty.self_scheme, empty.self_reason, empty.fraction), ("auto", "", 1))
         first, second = cloth.add_sheet(sheet()), cloth.add_sheet(sheet().transformed([0, 0, 1]))
-        cloth.step()
+        found = cloth.step()
+        self.assertEqual((found.self_scheme, found.self_reason), ("complete", "cost"))  # two sheets
         cloth.attach(second, [0])
         cloth.attach(first, [1], 0, stiffness=5)
         cloth.remove_body(0)

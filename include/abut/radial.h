@@ -56,7 +56,8 @@ typedef struct abut_radial_options {
     double weight; /* a field contains triangles that have a corner with at least this weight of its
                     * bone, from 0 to 1; 0 = 0.2. It always contains triangles with a corner for
                     * which its bone has the largest weight */
-    const abut_radial_axis *axes; /* null = one fitted axis for each bone that has triangles */
+    const abut_radial_axis *axes; /* null = fitted axes, at least one for each bone that has
+                                   * triangles */
     uint32_t axis_count;
     abut_device *device; /* null = the CPU */
 } abut_radial_options;
@@ -68,7 +69,9 @@ ABUT_DEFAULT(abut_radial_options)
  *
  * Candidates for a fitted axis are lines along the bone to a child, from the parent, and along a
  * principal axis. They pass through the bone or through the centre of its triangles. The line that
- * sees the largest area of these triangles from inside is chosen.
+ * sees the largest area of these triangles from inside is chosen. If it sees less than 93%, the
+ * triangles are divided among up to 16 axes: connected components, parts on both sides of a plane,
+ * or what an axis sees and the rest.
  *
  * Returns ABUT_ERROR_ARGUMENT if an axis is not finite, or refers to a bone or triangle that does
  * not exist. Returns ABUT_ERROR_LIMIT if there are too many samples. Returns ABUT_ERROR_DEVICE if

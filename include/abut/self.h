@@ -85,13 +85,13 @@ typedef struct abut_self_step {
     bool start_is_free;         /* the caller guarantees that the mesh has no self-intersection at
                                  * the start. Otherwise this is known if the last step was free and
                                  * ended here; if not, an exact test decides */
-    bool complete_list;         /* abut_self_find_all(): unless the step is free, it is searched
-                                 * completely. With `exact` and without partial_separation the
-                                 * list is then the same with every scheme and on every device */
     bool partial_separation;    /* apply the separation only to pairs that are not culled. Two
                                  * triangles that are both V+, or both V-, may come nearer, but do
                                  * not touch: docs/self.md. Otherwise a step with a separation is
                                  * searched completely */
+    bool complete_list;         /* abut_self_find_all(): unless the step is free, it is searched
+                                 * completely. With `exact` and without partial_separation the
+                                 * list is then the same with every scheme and on every device */
 } abut_self_step;
 
 ABUT_DEFAULT(abut_self_step)

@@ -247,6 +247,97 @@ TEST(axes_stay_near_open_sheets) {
     abut_mesh_destroy(mesh);
 }
 
+/* ---- several parts of a bone ---- */
+
+enum { COMB_X = 10, COMB_Y = 9, COMB_CORNERS = 2 * (COMB_X + 1) * (COMB_Y + 1) };
+
+/* Four fingers on a palm, or without it. */
+static bool is_solid(int x, int y, bool has_palm) {
+    return x >= 0 && x < COMB_X && y >= 0 && y < COMB_Y && ((has_palm && y < 2) || x % 3 == 0);
+}
+
+/* The surface of unit cubes, without coincident vertices. */
+static abut_mesh *make_comb(bool has_palm) {
+    static const int quads[6][4][3] = {{{1, 0, 0}, {1, 1, 0}, {1, 1, 1}, {1, 0, 1}},
+                                       {{0, 0, 0}, {0, 0, 1}, {0, 1, 1}, {0, 1, 0}},
+                                       {{0, 1, 0}, {0, 1, 1}, {1, 1, 1}, {1, 1, 0}},
+                                       {{0, 0, 0}, {1, 0, 0}, {1, 0, 1}, {0, 0, 1}},
+                                       {{0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}},
+                                       {{0, 0, 0}, {0, 1, 0}, {1, 1, 0}, {1, 0, 0}}};
+    static const int side[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+    static abut_vec3 positions[COMB_CORNERS];
+    static uint32_t names[COMB_CORNERS], triangles[6 * 6 * COMB_X * COMB_Y];
+    uint32_t corners = 0, count = 0;
+    abut_mesh *mesh = NULL;
+    memset(names, 0xff, sizeof names);
+    for (int i = 0; i < 6 * COMB_X * COMB_Y; i++) {
+        const int x = i / 6 % COMB_X, y = i / 6 / COMB_X, q = i % 6;
+        if (!is_solid(x, y, has_palm) ||
+            (q < 4 && is_solid(x + side[q][0], y + side[q][1], has_palm)))
+            continue;
+        uint32_t quad[4];
+        for (int k = 0; k < 4; k++) {
+            const int *at = quads[q][k];
+            uint32_t *name = &names[(at[2] * (COMB_Y + 1) + y + at[1]) * (COMB_X + 1) + x + at[0]];
+            if (*name == ABUT_NONE) {
+                positions[corners] = v3(x + at[0], y + at[1], at[2]);
+                *name = corners++;
+            }
+            quad[k] = *name;
+        }
+        const uint32_t two[6] = {quad[0], quad[1], quad[2], quad[0], quad[2], quad[3]};
+        memcpy(triangles + 3 * (size_t)count, two, sizeof two);
+        count += 2;
+    }
+    const abut_mesh_input input = abut_mesh_input_doubles(positions, corners, triangles, count);
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    return mesh;
+}
+
+/* Creates fields for a mesh that one bone moves. */
+static abut_radial *create_rigid(abut_mesh *mesh, double cell) {
+    uint32_t bones[COMB_CORNERS] = {0};
+    double weights[COMB_CORNERS];
+    abut_character_bone bone = abut_character_bone_default();
+    abut_character_input input = abut_character_input_default();
+    abut_radial_options options = abut_radial_options_default();
+    abut_character *character = NULL;
+    abut_radial *radial = NULL;
+    for (int i = 0; i < COMB_CORNERS; i++)
+        weights[i] = 1;
+    input.mesh = mesh;
+    input.bone_count = input.weight_count = 1;
+    input.bones = &bone;
+    input.weight_bones = bones;
+    input.weights = weights;
+    options.cell = cell;
+    assert_ok(abut_character_create(NULL, &input, &character));
+    assert_ok(abut_radial_create(character, &options, &radial));
+    abut_character_destroy(character);
+    return radial;
+}
+
+/* No axis represents several fingers. */
+TEST(parts_of_a_bone) {
+    for (int has_palm = 0; has_palm < 2; has_palm++) {
+        abut_mesh *mesh = make_comb(has_palm);
+        abut_radial *radial = create_rigid(mesh, 0.1);
+        abut_radial_info info = abut_radial_info_default();
+        abut_radial_measures measures = abut_radial_measures_default();
+        const abut_character_matrix none = matrix_none();
+        body_pose(radial, mesh, &none);
+        assert_ok(abut_radial_get_info(radial, &info));
+        assert_ok(abut_radial_measure(radial, mesh, NULL, &measures));
+        print_message("%u fields, missing %g, buried %g of %g\n", info.field_count,
+                      measures.missing_area, measures.buried_area, measures.area);
+        assert_true(info.field_count >= 4 && info.field_count <= 16);
+        assert_true(measures.missing_area <= 0.01 * measures.area);
+        assert_true(measures.buried_area <= 0.01 * measures.area);
+        abut_radial_destroy(radial);
+        abut_mesh_destroy(mesh);
+    }
+}
+
 TEST(odd_bones) {
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 12);
     abut_radial *radial = body_field(mesh, -0.5, 0.5, 16, 9);

@@ -84,14 +84,18 @@ static void corners_of(const fit_work *w, size_t i, vec3 p[3]) {
                       w->middle);
 }
 
-static double weight_of(const fit_work *w, uint32_t vertex) {
-    uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
-    double weights[ABUT_CHARACTER_WEIGHT_COUNT];
-    uint32_t n = abut_character_weights(w->source->character, vertex, bones, weights);
-    for (uint32_t i = 0; i < n; i++)
-        if (bones[i] == w->bone)
-            return weights[i];
-    return 0;
+double abuti_radial_weight(const radial_source *source, uint32_t bone, uint32_t triangle) {
+    double sum = 0;
+    for (size_t k = 0; k < 3; k++) {
+        uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
+        double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+        const uint32_t n =
+            abut_character_weights(source->character,
+                                   source->rest->indices[3 * (size_t)triangle + k], bones, weights);
+        for (uint32_t i = 0; i < n; i++)
+            sum += bones[i] == bone ? weights[i] / 3 : 0;
+    }
+    return sum;
 }
 
 /* The score of a line through `at` (relative to the centroid) along the unit vector `along`, from
@@ -131,26 +135,32 @@ static uint32_t parent_of(const radial_source *s, uint32_t index) {
     return bone.parent;
 }
 
+/* The principal axes of the triangles, by area and weight. Null weights are 1. */
+static void compute_principal_axes(const fit_work *w, const double *weights, vec3 axes[3]) {
+    double spread[3][3] = {{0}};
+    for (size_t i = 0; i < w->count; i++) {
+        vec3 p[3];
+        corners_of(w, i, p);
+        vec3 c = v3_scale(v3_add(v3_add(p[0], p[1]), p[2]), 1.0 / 3);
+        double area = (weights ? weights[i] : 1) *
+                      v3_length(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])));
+        for (int k = 0; k < 9; k++)
+            spread[k / 3][k % 3] += area * v3_get(c, k / 3) * v3_get(c, k % 3);
+    }
+    principal_axes(spread, axes);
+}
+
 /* Lists the directions of candidate lines. */
 static uint32_t list_directions(const fit_work *w, const double *weights, vec3 *list) {
     const radial_source *s = w->source;
     const vec3 origin = origin_of(s, w->bone);
-    double spread[3][3] = {{0}};
     uint32_t count = 0, parent = parent_of(s, w->bone);
     for (uint32_t b = 0; b < s->bone_count && count < CHILDREN_MAX; b++)
         if (parent_of(s, b) == w->bone)
             list[count++] = v3_sub(origin_of(s, b), origin);
     if (parent != ABUT_NONE)
         list[count++] = v3_sub(origin, origin_of(s, parent));
-    for (size_t i = 0; i < w->count; i++) {
-        vec3 p[3];
-        corners_of(w, i, p);
-        vec3 c = v3_scale(v3_add(v3_add(p[0], p[1]), p[2]), 1.0 / 3);
-        double area = weights[i] * v3_length(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])));
-        for (int k = 0; k < 9; k++)
-            spread[k / 3][k % 3] += area * v3_get(c, k / 3) * v3_get(c, k % 3);
-    }
-    principal_axes(spread, list + count);
+    compute_principal_axes(w, weights, list + count);
     return count + 3;
 }
 
@@ -235,11 +245,8 @@ abut_status abuti_radial_fit(const radial_source *s, uint32_t bone, const uint32
     if (!weights)
         return ABUT_ERROR_MEMORY;
     const double area = compute_centroid(&w);
-    for (size_t i = 0; i < count; i++) {
-        weights[i] = 0;
-        for (int k = 0; k < 3; k++)
-            weights[i] += weight_of(&w, s->rest->indices[3 * (size_t)triangles[i] + (size_t)k]) / 3;
-    }
+    for (size_t i = 0; i < count; i++)
+        weights[i] = abuti_radial_weight(s, bone, triangles[i]);
     /* A sample of four thousand triangles is sufficient. */
     const size_t every = 1 + count / 4096;
     const uint32_t tries = list_directions(&w, weights, directions);
@@ -263,6 +270,16 @@ abut_status abuti_radial_fit(const radial_source *s, uint32_t bone, const uint32
     *line = line_along(&w, best_at, best, cell / 64);
     abuti_release(s->context, weights);
     return ABUT_OK;
+}
+
+void abuti_radial_principal_lines(const radial_source *s, uint32_t bone, const uint32_t *triangles,
+                                  size_t count, double cell, radial_line lines[3]) {
+    fit_work w = {s, triangles, count, bone, v3(0, 0, 0), 0};
+    vec3 axes[3];
+    compute_centroid(&w);
+    compute_principal_axes(&w, NULL, axes);
+    for (int k = 0; k < 3; k++)
+        lines[k] = line_along(&w, v3(0, 0, 0), axes[k], cell / 64);
 }
 
 bool abuti_radial_inverse(const abut_character_matrix *a, abut_character_matrix *inverse) {

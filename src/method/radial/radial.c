@@ -168,7 +168,8 @@ typedef struct radial_plan {
     abut_radial_options options;
     double cell;
     radial_members members;
-    uint32_t *all; /* all triangles of the mesh */
+    uint32_t *all;      /* all triangles of the mesh */
+    abuti_vector parts; /* radial_part: of fitted axes */
     field_plan *fields;
     uint32_t count;
 } radial_plan;
@@ -230,7 +231,11 @@ static double mean_radius(const radial_plan *p, const field_plan *f) {
     return f->count ? sqrt(squares / (3.0 * f->count)) : 0;
 }
 
-static void plan_given_axes(radial_plan *p) {
+static abut_status plan_given_axes(radial_plan *p) {
+    p->count = p->options.axis_count;
+    p->fields = abuti_allocate(p->source.context, p->count, sizeof *p->fields);
+    if (!p->fields)
+        return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < p->count; i++) {
         const abut_radial_axis *a = &p->options.axes[i];
         const uint32_t b = a->bone;
@@ -249,28 +254,39 @@ static void plan_given_axes(radial_plan *p) {
         }
         f->radius = mean_radius(p, f);
     }
+    return ABUT_OK;
+}
+
+static abut_status split_bones(radial_plan *p) {
+    abut_status status = ABUT_OK;
+    for (uint32_t b = 0; b < p->source.bone_count && !status; b++) {
+        const size_t begin = p->members.begin[b], count = p->members.begin[b + 1] - begin;
+        abut_character_matrix inverse;
+        if (count && abuti_radial_inverse(&p->source.bones[b], &inverse))
+            status = abuti_radial_split(&p->source, b, p->members.list + begin, count, p->cell,
+                                        &p->parts);
+    }
+    return status;
 }
 
 static abut_status plan_fitted_axes(radial_plan *p) {
-    p->count = 0;
-    for (uint32_t b = 0; b < p->source.bone_count; b++) {
-        const size_t begin = p->members.begin[b], count = p->members.begin[b + 1] - begin;
+    abut_status status = split_bones(p);
+    if (status)
+        return status;
+    p->count = (uint32_t)p->parts.count;
+    p->fields = abuti_allocate(p->source.context, p->count, sizeof *p->fields);
+    for (uint32_t i = 0; i < p->count && p->fields; i++) {
+        const radial_part *part = &ABUTI_AT(&p->parts, radial_part, i);
         abut_character_matrix inverse;
-        radial_line line;
-        if (!count || !abuti_radial_inverse(&p->source.bones[b], &inverse))
-            continue;
-        abut_status status =
-            abuti_radial_fit(&p->source, b, p->members.list + begin, count, p->cell, &line);
-        if (status)
-            return status;
-        p->fields[p->count++] = (field_plan){.axis = {.bone = b,
-                                                      .begin = matrix_apply(&inverse, line.begin),
-                                                      .end = matrix_apply(&inverse, line.end)},
-                                             .radius = line.radius,
-                                             .triangles = p->members.list + begin,
-                                             .count = (uint32_t)count};
+        abuti_radial_inverse(&p->source.bones[part->bone], &inverse);
+        p->fields[i] = (field_plan){.axis = {.bone = part->bone,
+                                             .begin = matrix_apply(&inverse, part->line.begin),
+                                             .end = matrix_apply(&inverse, part->line.end)},
+                                    .radius = part->line.radius,
+                                    .triangles = part->triangles,
+                                    .count = part->count};
     }
-    return ABUT_OK;
+    return p->fields ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 /* Computes counts from sizes, and the properties of the rest pose that frames need. */
@@ -471,28 +487,24 @@ static abut_status plan_and_create(radial_plan *p, const abut_radial_options *op
         abuti_options_read(&p->options, sizeof p->options, options, "abut_radial_options");
     if (!status)
         status = check_options(function, p);
-    p->count = p->options.axes ? p->options.axis_count : p->source.bone_count;
-    for (uint32_t i = 0; p->options.axes && i < p->count && !status; i++)
+    for (uint32_t i = 0; i < p->options.axis_count && !status; i++)
         status = check_axis(p, i);
     if (status)
         return status;
     p->cell = p->options.cell > 0 ? p->options.cell : extent > 0 ? extent / CELLS_DEFAULT : 1;
-    p->fields = abuti_allocate(p->source.context, p->count, sizeof *p->fields);
-    if (!p->fields)
-        return ABUT_ERROR_MEMORY;
     if (p->source.character)
         status = abuti_radial_members(&p->source,
                                       p->options.weight > 0 ? p->options.weight : WEIGHT_DEFAULT,
                                       &p->members);
-    if (!status && p->options.axes)
-        plan_given_axes(p);
-    else if (!status)
-        status = plan_fitted_axes(p);
+    if (!status)
+        status = p->options.axes ? plan_given_axes(p) : plan_fitted_axes(p);
     for (uint32_t i = 0; i < p->count && !status; i++)
         status = plan_sizes(p, &p->fields[i]);
     if (!status)
         status = create_from_plan(p, extent, radial);
-    ABUTI_RELEASE(p->source.context, p->members.begin, p->members.list, p->fields);
+    for (size_t i = 0; i < p->parts.count; i++)
+        abuti_release(p->source.context, ABUTI_AT(&p->parts, radial_part, i).triangles);
+    ABUTI_RELEASE(p->source.context, p->members.begin, p->members.list, p->fields, p->parts.data);
     return status;
 }
 

@@ -50,8 +50,8 @@ struct abut_radial {
     atomic_uint holds;     /* reference count: the caller's references and those of worlds */
     abut_device *device;   /* retained, or null */
     const radial_backend *backend;
-    void *data;       /* of the back end */
-    abut_mesh *mesh;  /* at rest; retained */
+    void *data;      /* of the back end */
+    abut_mesh *mesh; /* at rest; retained */
     abut_radial_info info;
     double unit;
     radial_axis *axes;
@@ -108,8 +108,29 @@ typedef struct radial_line {
 abut_status abuti_radial_fit(const radial_source *source, uint32_t bone, const uint32_t *triangles,
                              size_t count, double cell, radial_line *line);
 
+/* Lines along the principal axes of triangles, through their centroid. */
+void abuti_radial_principal_lines(const radial_source *source, uint32_t bone,
+                                  const uint32_t *triangles, size_t count, double cell,
+                                  radial_line lines[3]);
+/* The mean weight of a bone at the corners of a triangle. */
+double abuti_radial_weight(const radial_source *source, uint32_t bone, uint32_t triangle);
+
 /* The inverse of a bone matrix. Returns false if the matrix is singular. */
 bool abuti_radial_inverse(const abut_character_matrix *matrix, abut_character_matrix *inverse);
+
+/* ---- parts.c ---- */
+
+/* Triangles of a bone, and the axis that represents them. */
+typedef struct radial_part {
+    uint32_t bone, count;
+    uint32_t *triangles;
+    radial_line line;
+} radial_part;
+/* Appends the parts of a bone to a vector of radial_part: one, or several if one axis does not
+ * represent its triangles. The caller releases their triangles. `count` is not 0. */
+abut_status abuti_radial_split(const radial_source *source, uint32_t bone,
+                               const uint32_t *triangles, size_t count, double cell,
+                               abuti_vector *parts);
 
 /* ---- query.c ---- */
 

@@ -28,6 +28,8 @@ typedef struct cloth_item {
     double mean_edge;                  /* of a sheet */
     abut_cloth_material material;      /* of a sheet, with defaults applied */
     abut_cloth_body_options options;   /* of a body */
+    vec3 impulse, moment, centre;      /* on a body in the last step: linear, and angular about a
+                                        * point */
 } cloth_item;
 
 /* All sheets, or all bodies. */
@@ -115,12 +117,13 @@ struct abut_cloth {
                            * if they may lag */
     cloth_arrays arrays;
     cloth_totals totals; /* of this step */
+    cloth_push *pushes;  /* vertices of sheets; null without bodies, or with radial fields */
 
     /* impacts.c */
-    abut_self *self;                /* of sheets with each other and with themselves; */
-    abut_sweep *sweep;              /* of sheets with bodies */
-    abuti_vector impacts, barriers; /* abut_impact, cloth_barrier */
-    unsigned char *halvings;        /* all_vertices */
+    abut_self *self;                       /* of sheets with each other and with themselves; */
+    abut_sweep *sweep;                     /* of sheets with bodies */
+    abuti_vector impacts, barriers, stops; /* abut_impact, cloth_barrier, cloth_stop */
+    unsigned char *halvings;               /* all_vertices */
     cloth_pushing pushing;
 
     const struct cloth_backend *backend;
@@ -282,9 +285,32 @@ void abuti_cloth_release_impacts(abut_cloth *c);
 /* Sets the ends of bodies in this step, if they may lag. */
 void abuti_cloth_plan_bodies(abut_cloth *c);
 /* Moves `end` until the step has no impact. */
-abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report);
+abut_status abuti_cloth_resolve_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
 /* Called before a step is accepted. Returns whether velocities have changed. */
 bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
+
+/* An impact: two features that have to pass no further than a plane between them. The sum of
+ * weight_i x_i, from the second feature to the first, is at least `gap` along the normal. */
+typedef struct cloth_barrier {
+    uint32_t vertex[4];
+    double weight[4]; /* sum 1 for the first feature, -1 for the second */
+    vec3 normal;      /* unit, from the second to the first */
+    double gap, friction;
+    vec3 load; /* impulse on the first feature, times the seconds of the step */
+} cloth_barrier;
+
+/* A vertex of a sheet whose path was shortened because of a body. */
+typedef struct cloth_stop {
+    uint32_t vertex, part; /* the body */
+    vec3 velocity;         /* without that */
+} cloth_stop;
+
+/* ---- impulses.c ---- */
+
+/* Sums the impulses on bodies, before a step is accepted. */
+/* The part of the body that a barrier has; ABUT_NONE if it is between sheets. */
+uint32_t abuti_cloth_body_of(const abut_cloth *c, const cloth_barrier *b);
+void abuti_cloth_find_impulses(abut_cloth *c, double seconds);
 
 /* Bits of a float that is not negative. */
 static inline uint32_t cloth_bits_of(double number) {

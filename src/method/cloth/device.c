@@ -63,6 +63,7 @@ enum {
     CORNER_HEADS,
     CORNER_CHAIN,
     TOUCHES,
+    PUSHES,
     HOLDS,
     HELD_OF,
     GIVEN,
@@ -162,6 +163,7 @@ static abut_status prepare(abut_cloth *c) {
         [CORNER_HEADS] = {n, sizeof(uint32_t), NULL},
         [CORNER_CHAIN] = {3 * n, sizeof(uint32_t), NULL},
         [TOUCHES] = {n, sizeof(cloth_touch), NULL},
+        [PUSHES] = {n, sizeof(cloth_push), NULL},
         [BODY_CORNERS] = {bodies->triangles, 3 * sizeof(uint32_t), bodies->indices},
         [BODY_END] = {bodies->vertices, sizeof(vec3), c->target},
         [SUMS] = {c->block_count, sizeof(double), NULL},
@@ -267,7 +269,7 @@ static abut_status find_contacts(abut_cloth *c) {
     if (c->all_vertices > c->vertices && !c->radial)
         ABUTI_KIT_RUN(&d->kit, FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->search),
                       ABUTI_VALUE(c->vertices), ARRAY(nearest), DATA(PART_OF), DATA(PARTS),
-                      DATA(BODY_CORNERS), ARRAY(start), DATA(BODY_END), DATA(TOUCHES),
+                      DATA(BODY_CORNERS), ARRAY(start), DATA(BODY_END), DATA(TOUCHES), DATA(PUSHES),
                       DATA(TOTALS));
     return abuti_kit_finish(&d->kit); /* its time is reported */
 }
@@ -299,15 +301,16 @@ static abut_status advance(abut_cloth *c, double seconds) {
                       DATA(PART_OF), DATA(PARTS), DATA(PRESSURES), DATA(HELD_OF), DATA(HOLDS),
                       ABUTI_BUFFER(velocity), ABUTI_BUFFER(x), ABUTI_BUFFER(now));
         ABUTI_KIT_GROUPS(&d->kit, SOLVE, p->count, PATCH_LANES, ABUTI_VALUE(s), DATA(PATCHES),
-                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS),
-                         ABUTI_BUFFER(now), ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec3)),
+                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS), DATA(HELD_OF),
+                         DATA(HOLDS), ABUTI_BUFFER(now),
+                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec3)),
                          ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), DATA(NEXT));
         for (uint32_t pass = 0; pass < s.passes; pass++)
             ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
                           ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
-                          DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), ABUTI_BUFFER(x),
-                          ABUTI_BUFFER(pass & 1 ? now : next), ABUTI_BUFFER(pass & 1 ? next : now),
-                          DATA(NEXT_VELOCITY));
+                          DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), DATA(PUSHES),
+                          ABUTI_BUFFER(x), ABUTI_BUFFER(pass & 1 ? now : next),
+                          ABUTI_BUFFER(pass & 1 ? next : now), DATA(NEXT_VELOCITY));
         x = now;
         velocity = &d->kit.buffers[NEXT_VELOCITY];
     }
@@ -322,6 +325,10 @@ static abut_status advance(abut_cloth *c, double seconds) {
     if (!status)
         status =
             abuti_kit_download(&d->kit, NEXT_VELOCITY, c->next_velocity, c->vertices, sizeof(vec3));
+    if (!status && c->pushes)
+        status = abuti_kit_download(&d->kit, PUSHES, c->pushes, c->vertices, sizeof *c->pushes);
+    if (!status && holds)
+        status = abuti_kit_download(&d->kit, HOLDS, c->holds.data, holds, sizeof(cloth_hold));
     if (!status)
         memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
     return status;

@@ -118,10 +118,10 @@ static void find_contacts_of(void *data, size_t chunk, size_t begin, size_t end)
                 add_contact(&totals, gap);
         }
         if (t->s.has_touches) {
-            double gap =
-                cloth_touch_of(&h->nearest[i], v, c->position[i], c->search.range, c->vertices,
-                               c->part_of, c->parts, c->groups[BODIES].indices,
-                               c->position + c->vertices, cloth_body_end(c), &h->touches[i]);
+            double gap = cloth_touch_of(&h->nearest[i], v, c->position[i], c->search.range,
+                                        c->vertices, c->part_of, c->parts,
+                                        c->groups[BODIES].indices, c->position + c->vertices,
+                                        cloth_body_end(c), &h->touches[i], &c->pushes[i]);
             if (h->touches[i].is_near)
                 add_contact(&totals, gap);
         }
@@ -218,11 +218,11 @@ static void move_vertices(void *data, size_t chunk, size_t begin, size_t end) {
              k++)
             force = v3_add(force, h->push[view->vertex_faces[k]]);
         const double w = c->inverse_mass[i];
-        vec3 at = cloth_predicted(&t->s, c->parts[c->part_of[i]].damping, w, force, t->velocity[i],
-                                  h->x[i]);
-        if (t->s.has_holds && c->held_of[i] != ABUT_NONE)
-            at = cloth_held_at(&t->s, &ABUTI_AT(&c->holds, cloth_hold, c->held_of[i]), w, at);
-        h->now[i] = at;
+        cloth_hold *hold = t->s.has_holds && c->held_of[i] != ABUT_NONE
+                               ? &ABUTI_AT(&c->holds, cloth_hold, c->held_of[i])
+                               : NULL;
+        h->now[i] = cloth_moved(&t->s, c->parts[c->part_of[i]].damping, w, force, t->velocity[i],
+                                h->x[i], hold);
     }
 }
 
@@ -235,6 +235,7 @@ static void solve_patches(void *data, size_t chunk, size_t begin, size_t end) {
     double *inverse = h->inverse + chunk * all->largest;
     for (const cloth_patch *p = all->patches + begin; p < all->patches + end; p++) {
         const uint32_t *list = &ABUTI_AT(&all->list, uint32_t, p->first);
+        const cloth_pins pins = {list, p->own, c->held_of, c->holds.data};
         for (uint32_t i = 0; i < p->all; i++) {
             at[i] = h->now[list[i]];
             inverse[i] = c->inverse_mass[list[i]];
@@ -244,10 +245,10 @@ static void solve_patches(void *data, size_t chunk, size_t begin, size_t end) {
             const cloth_edge *edge = (const cloth_edge *)all->slots[1].data + p->first_slot[k + 1];
             for (uint32_t i = 0; i < p->rounds[k] * PATCH_LANES; i++)
                 if (hinge[i].vertex[0] != ABUT_NONE)
-                    cloth_hold_hinge(&t->s, hinge[i], inverse, at);
+                    cloth_hold_hinge(&t->s, hinge[i], &pins, inverse, at);
             for (uint32_t i = 0; i < p->rounds[k + 1] * PATCH_LANES; i++)
                 if (edge[i].vertex[0] != ABUT_NONE)
-                    cloth_hold_edge(&t->s, edge[i], inverse, at);
+                    cloth_hold_edge(&t->s, edge[i], &pins, inverse, at);
         }
         for (uint32_t i = 0; i < p->own; i++)
             h->next[list[i]] = at[i];
@@ -260,8 +261,9 @@ static void keep_contacts(void *data, size_t chunk, size_t begin, size_t end) {
     const cloth_host *h = t->h;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
-        t->to[v] = cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves,
-                                       h->corner_heads, h->corner_chain, h->touches, h->x, t->from);
+        t->to[v] =
+            cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves, h->corner_heads,
+                                h->corner_chain, h->touches, c->pushes, h->x, t->from);
         c->next_velocity[v] = v3_scale(v3_sub(t->to[v], h->x[v]), 1 / t->s.h);
     }
 }

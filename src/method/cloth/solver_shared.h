@@ -101,6 +101,12 @@ typedef struct cloth_self {
     double least, friction; /* distance to keep */
 } cloth_self;
 
+/* The sum of what touches have moved a vertex in a step; only of vertices that touch a body. */
+typedef struct cloth_push {
+    vec3 moved;
+    word32 part, spare; /* the body; ABUT_NONE if the vertex touches none */
+} cloth_push;
+
 /* An attached vertex; see abut_cloth_attachment. Vertex and triangle are those of all sheets and of
  * all bodies. */
 typedef struct cloth_hold {
@@ -108,6 +114,8 @@ typedef struct cloth_hold {
     double weight[3], offset;
     double compliance; /* m/N; 0 = pinned */
     vec3 from, to;     /* target at the start and end of a step */
+    double mass;       /* of the vertex */
+    vec3 load;         /* impulse on the target in a step, times the seconds of a substep */
 } cloth_hold;
 
 /* A sheet or a body. For bodies, thickness and friction below 0 are those of the sheet. */
@@ -249,6 +257,7 @@ static inline void cloth_place_hold(cloth_hold *h, const ABUTI_GLOBAL word32 *bo
     h->to = is_given ? given[1] : cloth_place_of(h, body_corners, body_end);
     h->from = is_given ? given[0] : cloth_place_of(h, body_corners, body);
     h->from = h->compliance > 0 ? h->from : at;
+    h->load = v3(0, 0, 0);
 }
 
 /* The position of an attached vertex, from `at`: its target if it is pinned; otherwise a spring
@@ -263,25 +272,39 @@ static inline vec3 cloth_held_at(const cloth_substep *s, const ABUTI_GLOBAL clot
     return pull < 1 ? v3_along(at, pull, v3_sub(place, at)) : place;
 }
 
+/* The position of a vertex after free motion from x, and after its hold, which may be null. The
+ * target of the hold absorbs the difference. */
+static inline vec3 cloth_moved(const cloth_substep *s, double damping, double w, vec3 force,
+                               vec3 velocity, vec3 x, ABUTI_GLOBAL cloth_hold *hold) {
+    if (!hold)
+        return cloth_predicted(s, damping, w, force, velocity, x);
+    const double mass = hold->mass;
+    vec3 at = cloth_predicted(s, damping, mass > 0 ? 1 / mass : 0, force, velocity, x);
+    vec3 held = cloth_held_at(s, hold, w, at);
+    hold->load = v3_along(hold->load, -mass, v3_sub(held, at));
+    return held;
+}
+
 /* ---- constraints ---- */
 
-/* Moves the vertices x of an edge, with inverse masses w, together or apart. Returns false if
- * there is nothing to do. */
+/* A constraint of vertices x with inverse masses w gives vertex k the momentum part[k] * along,
+ * times the seconds of the substep. Returns false if there is nothing to do. For an edge: */
 static inline bool cloth_pull_edge(const cloth_substep *s, const cloth_edge *e, const double *w,
-                                   vec3 *x) {
+                                   const vec3 *x, vec3 *along, double *part) {
     vec3 d = v3_sub(x[1], x[0]);
     double length = cloth_length(d);
     if (!(w[0] + w[1] > 0) || !(length > 0))
         return false;
     double lambda = (length - e->rest) / (w[0] + w[1] + e->compliance / (s->h * s->h)) / length;
-    x[0] = v3_along(x[0], w[0] * lambda, d);
-    x[1] = v3_along(x[1], -w[1] * lambda, d);
+    *along = d;
+    part[0] = lambda;
+    part[1] = -lambda;
     return true;
 }
 
 /* The same for the four vertices of a hinge. */
 static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g, const double *w,
-                                    vec3 *x) {
+                                    const vec3 *x, vec3 *along, double *part) {
     vec3 sum = v3(0, 0, 0);
     double weight = g->compliance / (s->h * s->h);
     for (int k = 0; k < 4; k++) {
@@ -292,24 +315,44 @@ static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g
     if (!(length > s->least_bend) || !(weight > 0))
         return false;
     double lambda = (length - g->rest) / weight / length;
+    *along = sum;
     for (int k = 0; k < 4; k++)
-        x[k] = v3_along(x[k], -lambda * w[k] * g->k[k], sum);
+        part[k] = -lambda * g->k[k];
     return true;
 }
 
+/* The vertices and pins of a patch. */
+typedef struct cloth_pins {
+    const ABUTI_GLOBAL word32 *list; /* of its vertices, `own` of which are its own */
+    word32 own;
+    const ABUTI_GLOBAL word32 *held_of;
+    ABUTI_GLOBAL cloth_hold *holds;
+} cloth_pins;
+
+/* A pinned vertex passes momentum on to its target. */
+static inline void cloth_load_pin(const cloth_pins *pins, word32 vertex, double part, vec3 along) {
+    const word32 h = vertex < pins->own ? pins->held_of[pins->list[vertex]] : ABUT_NONE;
+    if (h != ABUT_NONE)
+        pins->holds[h].load = v3_along(pins->holds[h].load, part, along);
+}
+
 /* Applies a constraint to the positions of a patch. */
-#define CLOTH_HOLD(name, type, corners, pull)                                            \
-    static inline void name(const cloth_substep *s, type c, const CLOTH_LOCAL double *w, \
-                            CLOTH_LOCAL vec3 *x) {                                       \
-        double some_w[corners];                                                          \
-        vec3 some_x[corners];                                                            \
-        for (int k = 0; k < corners; k++) {                                              \
-            some_w[k] = w[c.vertex[k]];                                                  \
-            some_x[k] = x[c.vertex[k]];                                                  \
-        }                                                                                \
-        if (pull(s, &c, some_w, some_x))                                                 \
-            for (int k = 0; k < corners; k++)                                            \
-                x[c.vertex[k]] = some_x[k];                                              \
+#define CLOTH_HOLD(name, type, corners, pull)                                       \
+    static inline void name(const cloth_substep *s, type c, const cloth_pins *pins, \
+                            const CLOTH_LOCAL double *w, CLOTH_LOCAL vec3 *x) {     \
+        double some_w[corners], part[corners];                                      \
+        vec3 some_x[corners], along;                                                \
+        for (int k = 0; k < corners; k++) {                                         \
+            some_w[k] = w[c.vertex[k]];                                             \
+            some_x[k] = x[c.vertex[k]];                                             \
+        }                                                                           \
+        if (!pull(s, &c, some_w, some_x, &along, part))                             \
+            return;                                                                 \
+        for (int k = 0; k < corners; k++)                                           \
+            if (some_w[k] > 0)                                                      \
+                x[c.vertex[k]] = v3_along(some_x[k], some_w[k] * part[k], along);   \
+            else                                                                    \
+                cloth_load_pin(pins, c.vertex[k], part[k], along);                  \
     }
 CLOTH_HOLD(cloth_hold_edge, cloth_edge, 2, cloth_pull_edge)
 CLOTH_HOLD(cloth_hold_hinge, cloth_hinge, 4, cloth_pull_hinge)
@@ -324,20 +367,22 @@ static inline double cloth_distance_to_keep(double distance, double thick) {
 /* Computes the touch of a vertex from its closest point on bodies, whose vertices move from `body`
  * to `body_end`. Parts are those of all vertices: of sheets, then of bodies. Returns its distance;
  * the range if it touches nothing. */
-static inline double cloth_touch_of(const ABUTI_GLOBAL cloth_nearest *n, word32 v, vec3 at,
-                                    double range, word32 vertices,
-                                    const ABUTI_GLOBAL word32 *part_of,
-                                    const ABUTI_GLOBAL cloth_part *parts,
-                                    const ABUTI_GLOBAL word32 *body_corners,
-                                    const ABUTI_GLOBAL vec3 *body,
-                                    const ABUTI_GLOBAL vec3 *body_end, cloth_touch *touch) {
+static inline double
+cloth_touch_of(const ABUTI_GLOBAL cloth_nearest *n, word32 v, vec3 at, double range,
+               word32 vertices, const ABUTI_GLOBAL word32 *part_of,
+               const ABUTI_GLOBAL cloth_part *parts, const ABUTI_GLOBAL word32 *body_corners,
+               const ABUTI_GLOBAL vec3 *body, const ABUTI_GLOBAL vec3 *body_end, cloth_touch *touch,
+               ABUTI_GLOBAL cloth_push *push) {
     double distance = n->distance;
     touch->is_near = n->triangle != ABUT_NONE && distance > 0;
+    push->part = ABUT_NONE;
     if (!touch->is_near)
         return range;
     const ABUTI_GLOBAL word32 *corner = body_corners + 3 * (size_t)n->triangle;
     const ABUTI_GLOBAL cloth_part *mine = &parts[part_of[v]],
                                   *other = &parts[part_of[vertices + corner[0]]];
+    push->part = part_of[vertices + corner[0]];
+    push->moved = v3(0, 0, 0);
     touch->spare = 0;
     touch->point = n->point;
     touch->normal = v3_scale(v3_sub(at, touch->point), 1 / distance);
@@ -586,7 +631,8 @@ static inline vec3 cloth_keep_contacts(const cloth_substep *s, word32 v, double 
                                        const ABUTI_GLOBAL word32 *heads,
                                        const ABUTI_GLOBAL word32 *chain,
                                        const ABUTI_GLOBAL cloth_touch *touches,
-                                       const ABUTI_GLOBAL vec3 *x, const ABUTI_GLOBAL vec3 *now) {
+                                       ABUTI_GLOBAL cloth_push *pushes, const ABUTI_GLOBAL vec3 *x,
+                                       const ABUTI_GLOBAL vec3 *now) {
     vec3 at = now[v];
     if (!(w > 0))
         return at;
@@ -594,7 +640,9 @@ static inline vec3 cloth_keep_contacts(const cloth_substep *s, word32 v, double 
         at = cloth_keep_apart(v, selves, heads, chain, x, now);
     if (s->has_touches && touches[v].is_near) {
         cloth_touch touch = touches[v];
-        at = cloth_keep_touch(s, &touch, x[v], at);
+        vec3 to = cloth_keep_touch(s, &touch, x[v], at);
+        pushes[v].moved = v3_add(pushes[v].moved, v3_sub(to, at));
+        at = to;
     }
     return at;
 }

@@ -1,5 +1,5 @@
 /* The solver of a cloth on a device; see solver_shared.h, and solver.c for the same on the CPU.
- * Two launches per substep, one per pass over contacts, and two more if there is pressure. */
+ * Four launches per substep, one per pass over contacts, and two more if there is pressure. */
 #include "base/math_shared.h"
 
 #if ABUTI_REAL_BITS == 64
@@ -152,7 +152,7 @@ __kernel GROUP_OF(GROUP) void cloth_move(
     __global const uint *begin, __global const uint *faces, __global const uint *part_of,
     __global const cloth_part *parts, __global const double *pressures,
     __global const uint *held_of, __global cloth_hold *holds, __global const vec3 *velocity,
-    __global const vec3 *x, __global vec3 *now) {
+    __global const vec3 *x, __global vec3 *next) {
     uint i = (uint)get_global_id(0);
     if (i >= vertices)
         return;
@@ -163,50 +163,68 @@ __kernel GROUP_OF(GROUP) void cloth_move(
         force =
             v3_add(force, cloth_push_of(&s, pressure, corners + 3 * (size_t)faces[k], x, velocity));
     __global cloth_hold *hold = s.has_holds && held_of[i] != ABUT_NONE ? &holds[held_of[i]] : 0;
-    now[i] = cloth_moved(&s, parts[part].damping, w[i], force, velocity[i], x[i], hold);
+    next[i] = cloth_moved(&s, parts[part].damping, w[i], force, velocity[i], x[i], hold);
 }
 
-/* One work-group per patch: the positions `next` after constraints from those after free motion. */
+/* One work-group per patch of a phase, which begins with patch `begin`: constraints change the
+ * positions `next`. The global fence is for holds. */
+#define SYNCHRONIZE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
-    cloth_substep s, __global const cloth_patch *patches, __global const uint *list,
-    __global const cloth_hinge *hinges, __global const cloth_edge *edges, __global const double *w,
-    __global const uint *held_of, __global cloth_hold *holds,
-    __global const vec3 *now, __local vec3 *at, __local double *inverse, __global vec3 *next) {
-    const cloth_patch p = patches[get_group_id(0)];
+    cloth_substep s, uint begin, __global const cloth_patch *patches, __global const uint *list,
+    __global const uint *rounds, __global const cloth_hinge *hinges,
+    __global const cloth_edge *edges, __global const double *w, __global const uint *held_of,
+    __global cloth_hold *holds, __local vec3 *at, __local double *inverse, __global vec3 *next) {
+    const cloth_patch p = patches[begin + get_group_id(0)];
     const uint item = (uint)get_local_id(0);
-    const cloth_pins pins = {list + p.first, p.own, held_of, holds};
-    for (uint i = item; i < p.all; i += PATCH_LANES) {
+    const cloth_pins pins = {list + p.first, held_of, holds};
+    for (uint i = item; i < p.count; i += PATCH_LANES) {
         uint v = list[p.first + i];
-        at[i] = now[v];
+        at[i] = next[v];
         inverse[i] = w[v];
     }
-    for (uint group = 0; group < 4; group += 2) {
-        /* the global fence is for holds; loads for the next round overlap with this one */
-        cloth_hinge hinge;
-        cloth_edge edge;
-        if (p.rounds[group])
-            hinge = hinges[p.first_slot[group] + item];
-        if (p.rounds[group + 1])
-            edge = edges[p.first_slot[group + 1] + item];
-        for (uint k = 0; k < p.rounds[group]; k++) {
-            cloth_hinge mine = hinge;
-            if (k + 1 < p.rounds[group])
-                hinge = hinges[p.first_slot[group] + (k + 1) * PATCH_LANES + item];
-            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            if (mine.vertex[0] != ABUT_NONE)
-                cloth_hold_hinge(&s, mine, &pins, inverse, at);
-        }
-        for (uint k = 0; k < p.rounds[group + 1]; k++) {
-            cloth_edge mine = edge;
-            if (k + 1 < p.rounds[group + 1])
-                edge = edges[p.first_slot[group + 1] + (k + 1) * PATCH_LANES + item];
-            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            if (mine.vertex[0] != ABUT_NONE)
-                cloth_hold_edge(&s, mine, &pins, inverse, at);
-        }
+    /* loads for the next round overlap with this one */
+    uint from = rounds[p.first_round[0]], to = from;
+    cloth_hinge hinge;
+    if (p.rounds[0]) {
+        to = rounds[p.first_round[0] + 1];
+        if (from + item < to)
+            hinge = hinges[from + item];
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    for (uint i = item; i < p.own; i += PATCH_LANES)
+    for (uint k = 0; k < p.rounds[0]; k++) {
+        cloth_hinge mine = hinge;
+        const bool has_one = from + item < to;
+        from = to;
+        if (k + 1 < p.rounds[0]) {
+            to = rounds[p.first_round[0] + k + 2];
+            if (from + item < to)
+                hinge = hinges[from + item];
+        }
+        SYNCHRONIZE();
+        if (has_one)
+            cloth_hold_hinge(&s, mine, &pins, inverse, at);
+    }
+    from = to = rounds[p.first_round[1]];
+    cloth_edge edge;
+    if (p.rounds[1]) {
+        to = rounds[p.first_round[1] + 1];
+        if (from + item < to)
+            edge = edges[from + item];
+    }
+    for (uint k = 0; k < p.rounds[1]; k++) {
+        cloth_edge mine = edge;
+        const bool has_one = from + item < to;
+        from = to;
+        if (k + 1 < p.rounds[1]) {
+            to = rounds[p.first_round[1] + k + 2];
+            if (from + item < to)
+                edge = edges[from + item];
+        }
+        SYNCHRONIZE();
+        if (has_one)
+            cloth_hold_edge(&s, mine, &pins, inverse, at);
+    }
+    SYNCHRONIZE();
+    for (uint i = item; i < p.count; i += PATCH_LANES)
         next[list[p.first + i]] = at[i];
 }
 

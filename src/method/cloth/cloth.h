@@ -51,12 +51,22 @@ enum { SHEETS, BODIES };
 
 /* Patches and their constraints; see solver_shared.h. */
 typedef struct cloth_patches {
-    cloth_patch *patches;
-    uint32_t count;
-    uint32_t largest;      /* largest number of vertices of a patch, including copies */
-    abuti_vector list;     /* uint32_t: vertices of all patches */
-    abuti_vector slots[2]; /* cloth_hinge, cloth_edge */
+    bool is_made;
+    abuti_vector patches;        /* cloth_patch, by phase */
+    uint32_t ends[CLOTH_PHASES]; /* of phases in them */
+    uint32_t largest;            /* largest number of vertices of a patch */
+    abuti_vector list;           /* uint32_t: vertices of all patches */
+    abuti_vector rounds;         /* uint32_t: first constraints of all rounds */
+    abuti_vector constraints[2]; /* cloth_hinge, cloth_edge */
 } cloth_patches;
+
+/* The first patch of a phase, and their number. */
+static inline uint32_t cloth_first_patch(const cloth_patches *p, uint32_t phase) {
+    return phase ? p->ends[phase - 1] : 0;
+}
+static inline uint32_t cloth_patch_count(const cloth_patches *p, uint32_t phase) {
+    return p->ends[phase] - cloth_first_patch(p, phase);
+}
 
 /* Memory of abut_cloth_push_out(), per vertex. */
 typedef struct cloth_pushing {
@@ -188,11 +198,11 @@ abut_status abuti_cloth_measure_volumes(abut_cloth *c);
 
 /* Data of the solver on the CPU. */
 struct cloth_host {
-    vec3 *x, *now, *next; /* per vertex: at the start of a substep; after free motion, then at the
-                           * end; after constraints */
-    vec3 *push;           /* of the air on a third of each triangle */
-    double *sums;         /* one per block of triangles */
-    double *pressures;    /* one per sheet */
+    vec3 *x, *now, *next;    /* per vertex: at the start of a substep; at its end; after free motion
+                              * and constraints */
+    vec3 *push;              /* of the air on a third of each triangle */
+    double *sums;            /* one per block of triangles */
+    double *pressures;       /* one per sheet */
     uint32_t *heads, *chain; /* of the search */
     cloth_self *selves;
     uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_keep_apart() */

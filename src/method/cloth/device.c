@@ -55,6 +55,7 @@ enum {
     INVERSE_MASS,
     PATCHES,
     LIST,
+    ROUNDS,
     HINGES,
     EDGES,
     HEADS,
@@ -71,8 +72,8 @@ enum {
     BODY_END,
     SUMS,
     PRESSURES,
-    NEXT,  /* positions after constraints */
-    NOW_A, /* after free motion, then at the ends of substeps, alternately */
+    NEXT,  /* positions after free motion and constraints */
+    NOW_A, /* at the ends of substeps, alternately */
     NOW_B,
     VELOCITY,
     NEXT_VELOCITY,
@@ -153,10 +154,11 @@ static abut_status prepare(abut_cloth *c) {
         [PARTS] = {c->part_count, sizeof *c->parts, c->parts},
         [BLOCKS] = {c->block_count, sizeof *c->blocks, c->blocks},
         [REST] = {n, sizeof(vec3), sheets->mesh->positions},
-        [PATCHES] = {p->count, sizeof *p->patches, p->patches},
+        [PATCHES] = {p->patches.count, sizeof(cloth_patch), p->patches.data},
         [LIST] = {p->list.count, sizeof(uint32_t), p->list.data},
-        [HINGES] = {p->slots[0].count, sizeof(cloth_hinge), p->slots[0].data},
-        [EDGES] = {p->slots[1].count, sizeof(cloth_edge), p->slots[1].data},
+        [ROUNDS] = {p->rounds.count, sizeof(uint32_t), p->rounds.data},
+        [HINGES] = {p->constraints[0].count, sizeof(cloth_hinge), p->constraints[0].data},
+        [EDGES] = {p->constraints[1].count, sizeof(cloth_edge), p->constraints[1].data},
         [HEADS] = {(size_t)c->search.mask + 1, sizeof(uint32_t), NULL},
         [CHAIN] = {n, sizeof(uint32_t), NULL},
         [SELVES] = {n, sizeof(cloth_self), NULL},
@@ -299,12 +301,16 @@ static abut_status advance(abut_cloth *c, double seconds) {
         ABUTI_KIT_RUN(&d->kit, MOVE, c->vertices, GROUP, ABUTI_VALUE(s), ABUTI_VALUE(c->vertices),
                       DATA(INVERSE_MASS), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES),
                       DATA(PART_OF), DATA(PARTS), DATA(PRESSURES), DATA(HELD_OF), DATA(HOLDS),
-                      ABUTI_BUFFER(velocity), ABUTI_BUFFER(x), ABUTI_BUFFER(now));
-        ABUTI_KIT_GROUPS(&d->kit, SOLVE, p->count, PATCH_LANES, ABUTI_VALUE(s), DATA(PATCHES),
-                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS), DATA(HELD_OF),
-                         DATA(HOLDS), ABUTI_BUFFER(now),
-                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec3)),
-                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), DATA(NEXT));
+                      ABUTI_BUFFER(velocity), ABUTI_BUFFER(x), ABUTI_BUFFER(next));
+        for (uint32_t phase = 0; phase < CLOTH_PHASES; phase++) {
+            const uint32_t begin = cloth_first_patch(p, phase);
+            ABUTI_KIT_GROUPS(&d->kit, SOLVE, cloth_patch_count(p, phase), PATCH_LANES,
+                             ABUTI_VALUE(s), ABUTI_VALUE(begin), DATA(PATCHES), DATA(LIST),
+                             DATA(ROUNDS), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS),
+                             DATA(HELD_OF), DATA(HOLDS),
+                             ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec3)),
+                             ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), ABUTI_BUFFER(next));
+        }
         for (uint32_t pass = 0; pass < s.passes; pass++)
             ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
                           ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),

@@ -6,6 +6,7 @@ typedef struct turn {
     cloth_host *h;
     cloth_substep s;
     const vec3 *velocity; /* at the start of the substep */
+    uint32_t first;       /* patch of the phase */
     const vec3 *from;     /* positions before a pass over contacts, and after it */
     vec3 *to;
     abut_status status; /* of the loops; after a cancellation no further loop starts */
@@ -46,7 +47,13 @@ static abut_status prepare(abut_cloth *c) {
     cloth_host *h = c->host;
     const size_t n = c->vertices, selves = c->options.ignore_self ? 0 : n;
     const size_t hits = c->radial ? n : 0, touches = c->all_vertices > n && !c->radial ? n : 0;
-    const size_t scratch = c->patches.largest * abuti_chunk_count(c->patches.count, patch_grain(c));
+    size_t scratch = 0;
+    for (uint32_t phase = 0; phase < CLOTH_PHASES; phase++) {
+        const uint32_t patches = cloth_patch_count(&c->patches, phase);
+        const size_t tasks = abuti_chunk_count(patches, patch_grain(c));
+        scratch = tasks > scratch ? tasks : scratch;
+    }
+    scratch *= c->patches.largest;
     abut_status status =
         ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(h->x, n), ABUTI_ARRAY(h->now, n),
                        ABUTI_ARRAY(h->next, n), ABUTI_ARRAY(h->push, c->triangles),
@@ -221,8 +228,8 @@ static void move_vertices(void *data, size_t chunk, size_t begin, size_t end) {
         cloth_hold *hold = t->s.has_holds && c->held_of[i] != ABUT_NONE
                                ? &ABUTI_AT(&c->holds, cloth_hold, c->held_of[i])
                                : NULL;
-        h->now[i] = cloth_moved(&t->s, c->parts[c->part_of[i]].damping, w, force, t->velocity[i],
-                                h->x[i], hold);
+        h->next[i] = cloth_moved(&t->s, c->parts[c->part_of[i]].damping, w, force, t->velocity[i],
+                                 h->x[i], hold);
     }
 }
 
@@ -231,26 +238,26 @@ static void solve_patches(void *data, size_t chunk, size_t begin, size_t end) {
     abut_cloth *c = t->c;
     const cloth_host *h = t->h;
     const cloth_patches *all = &c->patches;
+    const cloth_hinge *hinges = all->constraints[0].data;
+    const cloth_edge *edges = all->constraints[1].data;
+    const uint32_t *rounds = all->rounds.data;
     vec3 *at = h->at + chunk * all->largest;
     double *inverse = h->inverse + chunk * all->largest;
-    for (const cloth_patch *p = all->patches + begin; p < all->patches + end; p++) {
+    for (size_t k = begin; k < end; k++) {
+        const cloth_patch *p = &ABUTI_AT(&all->patches, cloth_patch, t->first + k);
         const uint32_t *list = &ABUTI_AT(&all->list, uint32_t, p->first);
-        const cloth_pins pins = {list, p->own, c->held_of, c->holds.data};
-        for (uint32_t i = 0; i < p->all; i++) {
-            at[i] = h->now[list[i]];
+        const uint32_t *hinge_rounds = rounds + p->first_round[0],
+                       *edge_rounds = rounds + p->first_round[1];
+        const cloth_pins pins = {list, c->held_of, c->holds.data};
+        for (uint32_t i = 0; i < p->count; i++) {
+            at[i] = h->next[list[i]];
             inverse[i] = c->inverse_mass[list[i]];
         }
-        for (int k = 0; k < 4; k += 2) {
-            const cloth_hinge *hinge = (const cloth_hinge *)all->slots[0].data + p->first_slot[k];
-            const cloth_edge *edge = (const cloth_edge *)all->slots[1].data + p->first_slot[k + 1];
-            for (uint32_t i = 0; i < p->rounds[k] * PATCH_LANES; i++)
-                if (hinge[i].vertex[0] != ABUT_NONE)
-                    cloth_hold_hinge(&t->s, hinge[i], &pins, inverse, at);
-            for (uint32_t i = 0; i < p->rounds[k + 1] * PATCH_LANES; i++)
-                if (edge[i].vertex[0] != ABUT_NONE)
-                    cloth_hold_edge(&t->s, edge[i], &pins, inverse, at);
-        }
-        for (uint32_t i = 0; i < p->own; i++)
+        for (uint32_t i = hinge_rounds[0]; i < hinge_rounds[p->rounds[0]]; i++)
+            cloth_hold_hinge(&t->s, hinges[i], &pins, inverse, at);
+        for (uint32_t i = edge_rounds[0]; i < edge_rounds[p->rounds[1]]; i++)
+            cloth_hold_edge(&t->s, edges[i], &pins, inverse, at);
+        for (uint32_t i = 0; i < p->count; i++)
             h->next[list[i]] = at[i];
     }
 }
@@ -291,7 +298,10 @@ static abut_status advance(abut_cloth *c, double seconds) {
         if (cloth_has_air(&t.s))
             run(&t, c->triangles, c->grain, push_triangles);
         run(&t, c->vertices, c->grain, move_vertices);
-        run(&t, c->patches.count, patch_grain(c), solve_patches);
+        for (uint32_t phase = 0; phase < CLOTH_PHASES; phase++) {
+            t.first = cloth_first_patch(&c->patches, phase);
+            run(&t, cloth_patch_count(&c->patches, phase), patch_grain(c), solve_patches);
+        }
         for (uint32_t pass = 0; pass < t.s.passes; pass++) {
             t.from = pass & 1 ? h->now : h->next;
             t.to = pass & 1 ? h->next : h->now;

@@ -4,16 +4,13 @@
  * all of them in each of many short substeps (Macklin et al. 2019, "Small steps in physics
  * simulation"), so that multipliers are not stored.
  *
- * The cloth is divided into patches of some hundred vertices. A patch copies its own vertices and
- * those that its constraints refer to, applies all of these constraints round by round, and stores
- * only its own vertices (restricted additive Schwarz: Cai, Sarkis 1999). So constraints that two
- * patches share are applied by both, each to its own copies. A work-group solves a patch in local
- * memory, and a substep has two launches, and one per pass over contacts. With one launch per
- * colour of constraints it had some twenty-five, which took longer than the work.
- *
- * Constraints that patches share come first, all in the same order. So two patches compute the same
- * motion from them, and momentum is conserved, except at corners of three patches. In any other
- * order a ball under pressure propels itself.
+ * Constraints are divided into patches of some hundred vertices, in three phases: those inside
+ * groups of vertices, those between two groups, and the rest, at corners of groups (patches.c).
+ * Patches of a phase have no vertex in common. A work-group copies the vertices of a patch to local
+ * memory, applies its constraints round by round, and stores them. So each constraint is applied
+ * once, which conserves momentum, and a substep has four launches, and one per pass over contacts.
+ * With one launch per colour of constraints it had some twenty-five, which took longer than the
+ * work.
  *
  * Contacts follow constraints: a vertex stays on its side of a plane that moves with the body, and
  * keeps a distance from the face of the cloth that was nearest to it at the start of the step,
@@ -59,12 +56,14 @@ static inline vec3 cloth_round(vec3 a) {
 
 /* ---- data ---- */
 
-/* Largest number of own vertices of a patch; work-items of a patch, which is also the largest
- * number of constraints per round; largest number of vertices including copies, on devices. */
+/* Largest number of vertices of a group; work-items of a patch, which is also the largest number
+ * of constraints per round; largest number of vertices of a patch, on devices. */
 enum { PATCH_OWN = 128, PATCH_LANES = 64, PATCH_ALL = 1024 };
 /* Work-items of the other groups; those that search for the face of a vertex: at least the number
  * of cells around it. */
 enum { CLOTH_GROUP = 64, CELL_LANES = 32 };
+
+enum { CLOTH_PHASES = 3 };
 
 /* Passes over contacts of the cloth with itself. */
 enum { CONTACT_PASSES = 3 };
@@ -148,12 +147,12 @@ typedef struct cloth_substep {
     word32 spare;
 } cloth_substep;
 
-/* Rounds of hinges, then of edges that several patches share, then the same for inner ones;
- * PATCH_LANES slots each. Unused slots have no first vertex. Vertex indices of constraints are
- * local to the patch. */
+/* Rounds of hinges, then of edges. The constraints of a round have no vertex in common; a list has
+ * the first constraint of each round, and the end of the last one. Vertex indices of constraints
+ * are local to the patch. */
 typedef struct cloth_patch {
-    word32 first, own, all; /* in the list of vertices: its own, then the others */
-    word32 first_slot[4], rounds[4];
+    word32 first, count; /* in the list of vertices */
+    word32 first_round[2], rounds[2];
 } cloth_patch;
 
 /* Totals of a step over all vertices. */
@@ -321,17 +320,16 @@ static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g
     return true;
 }
 
-/* The vertices and pins of a patch. */
+/* The vertices of a patch and their holds. */
 typedef struct cloth_pins {
-    const ABUTI_GLOBAL word32 *list; /* of its vertices, `own` of which are its own */
-    word32 own;
+    const ABUTI_GLOBAL word32 *list; /* of its vertices */
     const ABUTI_GLOBAL word32 *held_of;
     ABUTI_GLOBAL cloth_hold *holds;
 } cloth_pins;
 
 /* A pinned vertex passes momentum on to its target. */
 static inline void cloth_load_pin(const cloth_pins *pins, word32 vertex, double part, vec3 along) {
-    const word32 h = vertex < pins->own ? pins->held_of[pins->list[vertex]] : ABUT_NONE;
+    const word32 h = pins->held_of[pins->list[vertex]];
     if (h != ABUT_NONE)
         pins->holds[h].load = v3_along(pins->holds[h].load, part, along);
 }

@@ -21,7 +21,7 @@ static abut_status prepare(abut_cloth *c) {
     if (status || c->is_prepared)
         return status;
     c->search = search_of(c);
-    if (!c->patches.patches)
+    if (!c->patches.is_made)
         status = abuti_cloth_divide(c);
     if (!status && !c->radial)
         status = abuti_cloth_prepare_impacts(c);

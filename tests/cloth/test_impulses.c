@@ -126,7 +126,7 @@ TEST(momentum_is_balanced) {
     abut_mesh *mesh, *ball = make_shape_at(ABUT_SHAPE_ICOSPHERE, 3, 0.5, pose_at(0, 0, 0)),
                      *cone = make_shape_at(ABUT_SHAPE_CONE, 5, 0.5, pose_at(0, 0, 0));
     uint32_t impacts = 0, halvings = 0;
-    assert_ok(make_sheet(serial, 9, 0.7, v3(0.05, 0.02, 0.32), &mesh));
+    assert_ok(make_sheet(serial, 14, 0.7, v3(0.05, 0.02, 0.32), &mesh));
     cloth_options options = {.gravity = {0, 0, -9.81},
                              .bend = 1e-4,
                              .friction = 0.5,
@@ -136,8 +136,7 @@ TEST(momentum_is_balanced) {
     options.thickness = 0.002;
     check_balance(mesh, ball, &options, v3(0, 0, -20), 1.0 / 60, 12, &impacts, &halvings);
     check_balance(mesh, cone, &options, v3(0, 1, -30), 1.0 / 60, 12, &impacts, &halvings);
-    print_message("%u impacts, %u halvings\n", impacts, halvings);
-    assert_true(impacts > 0);
+    assert_true(impacts > 1000);
     abut_mesh_destroy(mesh);
     abut_mesh_destroy(ball);
     abut_mesh_destroy(cone);

@@ -161,29 +161,39 @@ TEST(weights_are_of_nearest_points) {
     }
 }
 
-/* A sheet of two layers: the upper one falls on the lower one, which is held. It comes to lie on
- * it; without self-collision it goes through. */
-TEST(layers_stay_apart) {
-    enum { SIDE = 8, LAYER = (SIDE + 1) * (SIDE + 1) };
+enum { LAYER_SIDE = 8, LAYER = (LAYER_SIDE + 1) * (LAYER_SIDE + 1) };
+
+/* A sheet of two layers: one of 0.8 m at z = 0, and a smaller one above it. */
+static abut_mesh *make_layers(double height) {
     vec p[2 * LAYER];
-    uint32_t t[4 * SIDE * SIDE * 3], pins[LAYER], used = 0;
+    uint32_t t[4 * LAYER_SIDE * LAYER_SIDE * 3], used = 0;
     for (uint32_t i = 0; i < LAYER; i++) {
-        const double x = 0.1 * (i % (SIDE + 1)), y = 0.1 * (i / (SIDE + 1));
+        const double x = 0.1 * (i % (LAYER_SIDE + 1)), y = 0.1 * (i / (LAYER_SIDE + 1));
         p[i] = v3(x, y, 0);
-        p[LAYER + i] = v3(0.8 * x + 0.07, 0.8 * y + 0.06, 0.3);
-        pins[i] = i;
+        p[LAYER + i] = v3(0.8 * x + 0.07, 0.8 * y + 0.06, height);
     }
     for (uint32_t layer = 0; layer < 2; layer++)
-        for (uint32_t i = 0; i < SIDE; i++)
-            for (uint32_t j = 0; j < SIDE; j++) {
-                const uint32_t a = layer * LAYER + i * (SIDE + 1) + j, b = a + SIDE + 1;
+        for (uint32_t i = 0; i < LAYER_SIDE; i++)
+            for (uint32_t j = 0; j < LAYER_SIDE; j++) {
+                const uint32_t a = layer * LAYER + i * (LAYER_SIDE + 1) + j, b = a + LAYER_SIDE + 1;
                 const uint32_t quad[6] = {a, a + 1, b, a + 1, b + 1, b};
                 memcpy(t + used, quad, sizeof quad);
                 used += 6;
             }
     abut_mesh *mesh = NULL;
-    const abut_mesh_input input = abut_mesh_input_doubles(p, 2 * LAYER, t, 4 * SIDE * SIDE);
+    const abut_mesh_input input =
+        abut_mesh_input_doubles(p, 2 * LAYER, t, 4 * LAYER_SIDE * LAYER_SIDE);
     assert_ok(abut_mesh_create(serial, &input, &mesh));
+    return mesh;
+}
+
+/* The upper layer falls on the lower one, which is held. It comes to lie on it; without
+ * self-collision it goes through. */
+TEST(layers_stay_apart) {
+    abut_mesh *mesh = make_layers(0.3);
+    uint32_t pins[LAYER];
+    for (uint32_t i = 0; i < LAYER; i++)
+        pins[i] = i;
     for (int k = 0; k < 2; k++) {
         const cloth_options options = {.gravity = {0, 0, -9.81},
                                        .bend = 1e-4,
@@ -242,6 +252,27 @@ TEST(energy_does_not_grow_and_momentum_stays) {
         assert_true(e.kinetic + e.elastic < 1.02 * at_first);
         assert_close(0, v3_length(v3_sub(momentum_of(c), momentum)), 1e-10 * scale);
     }
+    abut_cloth_destroy(c);
+    abut_mesh_destroy(mesh);
+}
+
+/* Two free layers hit each other, with friction: contacts and impacts keep the momentum. */
+TEST(contacts_of_cloth_keep_momentum) {
+    abut_mesh *mesh = make_layers(0.1);
+    const cloth_options options = {.bend = 1e-4, .friction = 0.4};
+    abut_cloth *c = make_cloth(mesh, NULL, &options);
+    uint32_t contacts = 0, impacts = 0;
+    for (uint32_t i = 0; i < LAYER; i++)
+        c->velocity[LAYER + i] = v3(0.5, 0, -4 - 4 * (i % 7 == 0));
+    const vec momentum = momentum_of(c);
+    for (int i = 0; i < 40; i++) {
+        const abut_cloth_report report = step(c, 1.0 / 100, NULL);
+        contacts += report.contacts;
+        impacts += report.impacts;
+        assert_true(report.fraction == 1 && report.halvings == 0);
+        assert_close(0, v3_length(v3_sub(momentum_of(c), momentum)), 1e-6 * v3_length(momentum));
+    }
+    assert_true(contacts > 500 && impacts > 0);
     abut_cloth_destroy(c);
     abut_mesh_destroy(mesh);
 }

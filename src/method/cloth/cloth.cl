@@ -64,9 +64,12 @@ __kernel GROUP_OF(GROUP) void cloth_find_selves(
     atomic_inc(&totals->contacts);
 }
 
-/* Sorts the contacts of corners of faces, which are in any order: one vertex per work-item. */
+/* Sorts the contacts of corners of faces, which are in any order, and adds the shares: one vertex
+ * per work-item. */
 __kernel GROUP_OF(GROUP) void cloth_sort_corners(uint vertices, __global uint *heads,
-                                                 __global uint *chain) {
+                                                 __global uint *chain,
+                                                 __global const cloth_self *selves,
+                                                 __global double *shares) {
     const uint v = (uint)get_global_id(0);
     uint head = ABUT_NONE;
     if (v >= vertices)
@@ -83,6 +86,17 @@ __kernel GROUP_OF(GROUP) void cloth_sort_corners(uint vertices, __global uint *h
             chain[before] = i;
     }
     heads[v] = head;
+    shares[v] = cloth_shares_of(v, selves, heads, chain);
+}
+
+__kernel GROUP_OF(GROUP) void cloth_scale_contacts(uint vertices, __global const double *w,
+                                                   __global const double *shares,
+                                                   __global cloth_self *selves) {
+    const uint v = (uint)get_global_id(0);
+    if (v >= vertices || selves[v].vertex[0] == ABUT_NONE)
+        return;
+    cloth_self self = selves[v];
+    selves[v].scale = cloth_scale_of(&self, v, w, shares);
 }
 
 __kernel GROUP_OF(GROUP) void cloth_find_touches(
@@ -233,12 +247,14 @@ __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
 __kernel GROUP_OF(GROUP) void cloth_contacts(
     cloth_substep s, uint vertices, __global const double *w, __global const cloth_self *selves,
     __global const uint *corner_heads, __global const uint *corner_chain,
-    __global const cloth_touch *touches, __global cloth_push *pushes, __global const vec3 *x,
+    __global const cloth_touch *touches, __global cloth_push *pushes, __global const uint *held_of,
+    __global cloth_hold *holds, __global const vec3 *x,
     __global const vec3 *next, __global vec3 *to, __global vec3 *velocity) {
     const uint v = (uint)get_global_id(0);
     if (v >= vertices)
         return;
-    to[v] = cloth_keep_contacts(&s, v, w[v], selves, corner_heads, corner_chain, touches, pushes, x,
+    __global cloth_hold *hold = s.has_holds && held_of[v] != ABUT_NONE ? &holds[held_of[v]] : 0;
+    to[v] = cloth_keep_contacts(&s, v, w[v], selves, corner_heads, corner_chain, touches, pushes, hold, x,
                                 next);
     velocity[v] = v3_scale(v3_sub(to[v], x[v]), 1 / s.h);
 }

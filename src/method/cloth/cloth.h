@@ -205,7 +205,8 @@ struct cloth_host {
     double *pressures;       /* one per sheet */
     uint32_t *heads, *chain; /* of the search */
     cloth_self *selves;
-    uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_keep_apart() */
+    uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_shares_of() */
+    double *shares;
     cloth_touch *touches;
     abut_nearest *nearest;
     abut_radial_hit *hits;

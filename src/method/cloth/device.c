@@ -16,6 +16,7 @@ enum {
     INSERT,
     FIND_SELVES,
     SORT_CORNERS,
+    SCALE_CONTACTS,
     FIND_TOUCHES,
     PLACE_HOLDS,
     VOLUMES,
@@ -33,6 +34,7 @@ static const abuti_kernel_source sources[KERNELS] = {
     [INSERT] = KERNEL("insert"),
     [FIND_SELVES] = KERNEL("find_selves"),
     [SORT_CORNERS] = KERNEL("sort_corners"),
+    [SCALE_CONTACTS] = KERNEL("scale_contacts"),
     [FIND_TOUCHES] = KERNEL("find_touches"),
     [PLACE_HOLDS] = KERNEL("place_holds"),
     [VOLUMES] = KERNEL("volumes"),
@@ -63,6 +65,7 @@ enum {
     SELVES,
     CORNER_HEADS,
     CORNER_CHAIN,
+    SHARES,
     TOUCHES,
     PUSHES,
     HOLDS,
@@ -164,6 +167,7 @@ static abut_status prepare(abut_cloth *c) {
         [SELVES] = {n, sizeof(cloth_self), NULL},
         [CORNER_HEADS] = {n, sizeof(uint32_t), NULL},
         [CORNER_CHAIN] = {3 * n, sizeof(uint32_t), NULL},
+        [SHARES] = {n, sizeof(double), NULL},
         [TOUCHES] = {n, sizeof(cloth_touch), NULL},
         [PUSHES] = {n, sizeof(cloth_push), NULL},
         [BODY_CORNERS] = {bodies->triangles, 3 * sizeof(uint32_t), bodies->indices},
@@ -266,7 +270,9 @@ static abut_status find_contacts(abut_cloth *c) {
                       ABUTI_LOCAL_MEMORY(group_words), ABUTI_LOCAL_MEMORY(group_words),
                       DATA(SELVES), DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOTALS));
         ABUTI_KIT_RUN(&d->kit, SORT_CORNERS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
-                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN));
+                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(SELVES), DATA(SHARES));
+        ABUTI_KIT_RUN(&d->kit, SCALE_CONTACTS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
+                      DATA(INVERSE_MASS), DATA(SHARES), DATA(SELVES));
     }
     if (c->all_vertices > c->vertices && !c->radial)
         ABUTI_KIT_RUN(&d->kit, FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->search),
@@ -315,8 +321,9 @@ static abut_status advance(abut_cloth *c, double seconds) {
             ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
                           ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
                           DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), DATA(PUSHES),
-                          ABUTI_BUFFER(x), ABUTI_BUFFER(pass & 1 ? now : next),
-                          ABUTI_BUFFER(pass & 1 ? next : now), DATA(NEXT_VELOCITY));
+                          DATA(HELD_OF), DATA(HOLDS), ABUTI_BUFFER(x),
+                          ABUTI_BUFFER(pass & 1 ? now : next), ABUTI_BUFFER(pass & 1 ? next : now),
+                          DATA(NEXT_VELOCITY));
         x = now;
         velocity = &d->kit.buffers[NEXT_VELOCITY];
     }

@@ -33,8 +33,8 @@ static void free_arrays(abut_cloth *c) {
     if (!h)
         return;
     ABUTI_RELEASE(c->context, h->x, h->now, h->next, h->push, h->sums, h->pressures, h->heads,
-                  h->chain, h->selves, h->corner_heads, h->corner_chain, h->touches, h->nearest,
-                  h->hits, h->at, h->inverse, h->totals);
+                  h->chain, h->selves, h->corner_heads, h->corner_chain, h->shares, h->touches,
+                  h->nearest, h->hits, h->at, h->inverse, h->totals);
     memset(h, 0, sizeof *h);
 }
 
@@ -63,7 +63,7 @@ static abut_status prepare(abut_cloth *c) {
                        ABUTI_ARRAY(h->totals, abuti_chunk_count(n, c->grain)),
                        ABUTI_ARRAY(h->heads, selves ? (size_t)c->search.mask + 1 : 0),
                        ABUTI_ARRAY(h->chain, selves), ABUTI_ARRAY(h->selves, selves),
-                       ABUTI_ARRAY(h->corner_heads, selves),
+                       ABUTI_ARRAY(h->corner_heads, selves), ABUTI_ARRAY(h->shares, selves),
                        ABUTI_ARRAY(h->corner_chain, 3 * selves), ABUTI_ARRAY(h->hits, hits),
                        ABUTI_ARRAY(h->touches, touches), ABUTI_ARRAY(h->nearest, touches));
     c->arrays = (cloth_arrays){abut_array_host(c->position), abut_array_host(c->end),
@@ -93,6 +93,24 @@ static void list_corners(abut_cloth *c) {
             h->corner_chain[3 * i + k] = *head;
             *head = 3 * i + k;
         }
+}
+
+static void sum_shares(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    const cloth_host *h = t->h;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++)
+        h->shares[v] = cloth_shares_of((uint32_t)v, h->selves, h->corner_heads, h->corner_chain);
+}
+
+static void scale_contacts(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    const cloth_host *h = t->h;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++)
+        if (h->selves[v].vertex[0] != ABUT_NONE)
+            h->selves[v].scale =
+                cloth_scale_of(&h->selves[v], (uint32_t)v, t->c->inverse_mass, h->shares);
 }
 
 static void add_contact(cloth_totals *totals, double gap) {
@@ -144,14 +162,17 @@ static abut_status find_contacts(abut_cloth *c) {
     run(&t, c->vertices, c->grain, find_contacts_of);
     if (t.status)
         return t.status;
-    if (t.s.has_selves)
+    if (t.s.has_selves) {
         list_corners(c);
+        run(&t, c->vertices, c->grain, sum_shares);
+        run(&t, c->vertices, c->grain, scale_contacts);
+    }
     for (size_t i = 0; i < abuti_chunk_count(c->vertices, c->grain); i++) {
         c->totals.contacts += h->totals[i].contacts;
         if (h->totals[i].thinnest < c->totals.thinnest)
             c->totals.thinnest = h->totals[i].thinnest;
     }
-    return ABUT_OK;
+    return t.status;
 }
 
 /* ---- a substep ---- */
@@ -268,9 +289,11 @@ static void keep_contacts(void *data, size_t chunk, size_t begin, size_t end) {
     const cloth_host *h = t->h;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
+        cloth_hold *hold =
+            c->held_of[v] != ABUT_NONE ? &ABUTI_AT(&c->holds, cloth_hold, c->held_of[v]) : NULL;
         t->to[v] =
             cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves, h->corner_heads,
-                                h->corner_chain, h->touches, c->pushes, h->x, t->from);
+                                h->corner_chain, h->touches, c->pushes, hold, h->x, t->from);
         c->next_velocity[v] = v3_scale(v3_sub(t->to[v], h->x[v]), 1 / t->s.h);
     }
 }

@@ -14,8 +14,8 @@
  *
  * Contacts follow constraints: a vertex stays on its side of a plane that moves with the body, and
  * keeps a distance from the face of the cloth that was nearest to it at the start of the step,
- * among those that are not near it at rest. Vertex and face move by half each, all at once
- * (Jacobi). Contacts guarantee nothing: that does impacts.c. x are the current positions of
+ * among those that are not near it at rest. Vertex and face get opposite momentum, all contacts at
+ * once (Jacobi). Contacts guarantee nothing: that does impacts.c. x are the current positions of
  * vertices, w their inverse masses. */
 #ifndef ABUTI_CLOTH_SOLVER_SHARED_H
 #define ABUTI_CLOTH_SOLVER_SHARED_H
@@ -98,6 +98,7 @@ typedef struct cloth_self {
     double weight[3];
     vec3 normal;            /* unit, towards the vertex */
     double least, friction; /* distance to keep */
+    double scale;           /* momentum per distance, times the seconds of a substep */
 } cloth_self;
 
 /* The sum of what touches have moved a vertex in a step; only of vertices that touch a body. */
@@ -431,28 +432,46 @@ static inline vec3 cloth_push_apart(const cloth_self *self, word32 v,
     return v3_sub(v3_scale(self->normal, off), slip);
 }
 
-/* The position of vertex v that keeps its distance from the cloth. Each side of a contact moves by
- * half of what it requires, and a vertex by the mean of its contacts: that with its own face, and
- * those of faces that it is a corner of, by its weight in them. These are a linked list of 3 u + k
- * for corner k of the face of vertex u, in ascending order, so that the sum has the same bits
- * everywhere. */
-static inline vec3 cloth_keep_apart(word32 v, const ABUTI_GLOBAL cloth_self *selves,
-                                    const ABUTI_GLOBAL word32 *heads,
-                                    const ABUTI_GLOBAL word32 *chain,
-                                    const ABUTI_GLOBAL vec3 *before, const ABUTI_GLOBAL vec3 *now) {
+/* The contacts of vertex v are that with its own face, and those of faces that it is a corner of.
+ * These are a linked list of 3 u + k for corner k of the face of vertex u, in ascending order, so
+ * that sums have the same bits everywhere. Returns the sum of the weights of v in them. */
+static inline double cloth_shares_of(word32 v, const ABUTI_GLOBAL cloth_self *selves,
+                                     const ABUTI_GLOBAL word32 *heads,
+                                     const ABUTI_GLOBAL word32 *chain) {
+    double sum = selves[v].vertex[0] != ABUT_NONE ? 1 : 0;
+    for (word32 i = heads[v]; i != ABUT_NONE; i = chain[i])
+        sum += selves[i / 3].weight[i % 3];
+    return sum;
+}
+
+/* The momentum per distance of a contact. All contacts push at once (Jacobi), so it is reduced by
+ * those that the vertices share: the inverse of the sum of a row of the matrix of all contacts,
+ * with which they cannot push too far. */
+static inline double cloth_scale_of(const cloth_self *self, word32 v, const ABUTI_GLOBAL double *w,
+                                    const ABUTI_GLOBAL double *shares) {
+    double sum = w[v] * shares[v];
+    for (int k = 0; k < 3; k++)
+        sum += self->weight[k] * w[self->vertex[k]] * shares[self->vertex[k]];
+    return sum > 0 ? 1 / sum : 0;
+}
+
+/* The momentum that the contacts of vertex v give it, times the seconds of the substep. */
+static inline vec3 cloth_push_by_cloth(word32 v, const ABUTI_GLOBAL cloth_self *selves,
+                                       const ABUTI_GLOBAL word32 *heads,
+                                       const ABUTI_GLOBAL word32 *chain,
+                                       const ABUTI_GLOBAL vec3 *before,
+                                       const ABUTI_GLOBAL vec3 *now) {
     vec3 sum = v3(0, 0, 0);
-    double shares = 1;
     if (selves[v].vertex[0] != ABUT_NONE) {
         cloth_self self = selves[v];
-        sum = cloth_push_apart(&self, v, before, now);
+        sum = v3_scale(cloth_push_apart(&self, v, before, now), self.scale);
     }
     for (word32 i = heads[v]; i != ABUT_NONE; i = chain[i]) {
         cloth_self self = selves[i / 3];
-        const double share = self.weight[i % 3];
-        sum = v3_along(sum, -share, cloth_push_apart(&self, i / 3, before, now));
-        shares += share;
+        sum = v3_along(sum, -self.weight[i % 3] * self.scale,
+                       cloth_push_apart(&self, i / 3, before, now));
     }
-    return v3_along(now[v], 0.5 / shares, sum);
+    return sum;
 }
 
 /* ---- search for faces of the cloth ---- */
@@ -604,6 +623,7 @@ static inline double cloth_self_of(const cloth_search *s, const cloth_sheets *al
         self->weight[k] = best->weight[k];
     }
     self->spare = 0;
+    self->scale = 0;
     const word32 a = self->vertex[0], b = self->vertex[1], c = self->vertex[2];
     const ABUTI_GLOBAL vec3 *x = all->x, *rest = all->rest;
     const ABUTI_GLOBAL cloth_part *mine = &all->parts[all->part_of[v]],
@@ -622,20 +642,24 @@ static inline double cloth_self_of(const cloth_search *s, const cloth_sheets *al
 
 /* ---- the ends of a substep and of a step ---- */
 
-/* The position of a vertex that keeps its contacts. x are the positions at the start of the
+/* The position of a vertex that keeps its contacts. The target of a pinned vertex absorbs their
+ * momentum; `hold` may be null. x are the positions at the start of the
  * substep, `now` those after constraints or the last pass. */
-static inline vec3 cloth_keep_contacts(const cloth_substep *s, word32 v, double w,
-                                       const ABUTI_GLOBAL cloth_self *selves,
-                                       const ABUTI_GLOBAL word32 *heads,
-                                       const ABUTI_GLOBAL word32 *chain,
-                                       const ABUTI_GLOBAL cloth_touch *touches,
-                                       ABUTI_GLOBAL cloth_push *pushes, const ABUTI_GLOBAL vec3 *x,
-                                       const ABUTI_GLOBAL vec3 *now) {
+static inline vec3
+cloth_keep_contacts(const cloth_substep *s, word32 v, double w,
+                    const ABUTI_GLOBAL cloth_self *selves, const ABUTI_GLOBAL word32 *heads,
+                    const ABUTI_GLOBAL word32 *chain, const ABUTI_GLOBAL cloth_touch *touches,
+                    ABUTI_GLOBAL cloth_push *pushes, ABUTI_GLOBAL cloth_hold *hold,
+                    const ABUTI_GLOBAL vec3 *x, const ABUTI_GLOBAL vec3 *now) {
     vec3 at = now[v];
+    if (s->has_selves) {
+        vec3 push = cloth_push_by_cloth(v, selves, heads, chain, x, now);
+        at = v3_along(at, w, push);
+        if (hold && !(w > 0))
+            hold->load = v3_add(hold->load, push);
+    }
     if (!(w > 0))
         return at;
-    if (s->has_selves)
-        at = cloth_keep_apart(v, selves, heads, chain, x, now);
     if (s->has_touches && touches[v].is_near) {
         cloth_touch touch = touches[v];
         vec3 to = cloth_keep_touch(s, &touch, x[v], at);

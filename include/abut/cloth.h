@@ -245,6 +245,17 @@ ABUT_DEFAULT(abut_cloth_report)
  * state does not change. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_step(abut_cloth *cloth, double seconds, abut_cloth_report *report);
 
+/* Stores the impulse of all sheets on a body in the last successful step, in N s, and its angular
+ * impulse about a point, in N m s: from contacts with friction, impacts and attachments. It is the
+ * momentum that the body has taken from the sheets. Each part acts where its vertex is at the end
+ * of the step. Zero before the first step, and with radial fields. What a step removes because it
+ * is applied only in part (`fraction` below 1) is not contained. The body itself does not react:
+ * the caller moves it. Returns ABUT_ERROR_ARGUMENT if there is no such body. One thread at a time
+ * for each cloth. */
+ABUT_API abut_status abut_cloth_get_body_impulse(const abut_cloth *cloth, uint32_t body,
+                                                 abut_vec3 point, abut_vec3 *linear,
+                                                 abut_vec3 *angular);
+
 /* With radial fields: moves vertices that are at most `depth` inside a body to just outside its
  * surface along the shortest path, decided exactly, for surfaces that fields do not cover. Writes
  * the number of moved vertices and the largest depth. Pinned vertices stay. If a body overlaps

@@ -17,6 +17,11 @@ static void assert_same(abut_cloth *a, abut_cloth *b) {
     assert_memory_equal(positions_of(a), positions_of(b), bytes);
     assert_memory_equal(a->aim, b->aim, bytes);
     assert_memory_equal(a->velocity, b->velocity, a->vertices * sizeof(vec));
+    for (uint32_t i = 0; i < cloth_count_of(a, BODIES); i++) {
+        const cloth_item *one = cloth_item_of(a, BODIES, i), *other = cloth_item_of(b, BODIES, i);
+        assert_memory_equal(&one->impulse, &other->impulse, sizeof one->impulse);
+        assert_memory_equal(&one->moment, &other->moment, sizeof one->moment);
+    }
 }
 
 /* Whole animations, every frame of them free of intersections. */
@@ -117,7 +122,7 @@ TEST(forces_and_patches_are_those_of_the_cpu) {
             }
             assert_same(c[0], c[1]);
         }
-        assert_true(c[1]->patches.count > 1 && (m == 0 || report.contacts > 1000));
+        assert_true(c[1]->patches.patches.count > 1 && (m == 0 || report.contacts > 1000));
         abut_cloth_destroy(c[0]);
         abut_cloth_destroy(c[1]);
         abut_mesh_destroy(meshes[m]);

@@ -245,6 +245,20 @@ class Cloth(Owner):
         run(lib.abut_cloth_step, self._handle, seconds, byref(found), uses=uses)
         return step_of(found)
 
+    def body_impulse(self, body: int, point: ArrayLike = (0, 0, 0)) -> tuple[Floats, Floats]:
+        """Returns the impulse of all sheets on a body in the last step (N s), and the angular impulse about a point
+        (N m s)."""
+        linear, angular = _c.abut_vec3(), _c.abut_vec3()
+        run(
+            lib.abut_cloth_get_body_impulse,
+            self._handle,
+            number(body, "body"),
+            vector(point, "point"),
+            byref(linear),
+            byref(angular),
+        )
+        return np.array([linear.x, linear.y, linear.z]), np.array([angular.x, angular.y, angular.z])
+
     def push_out(self, depth: float) -> tuple[int, float]:
         """With radial fields: moves vertices that are at most `depth` inside a body out of it, exactly. Returns their
         number and the largest depth."""

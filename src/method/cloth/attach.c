@@ -214,7 +214,8 @@ abut_status abut_cloth_attach(abut_cloth *cloth, uint32_t sheet,
         const uint32_t h = c->held_of[v];
         cloth_hold hold = {.vertex = v,
                            .triangle = ABUT_NONE,
-                           .compliance = a->stiffness > 0 ? 1 / a->stiffness : 0};
+                           .compliance = a->stiffness > 0 ? 1 / a->stiffness : 0,
+                           .mass = c->mass[v]};
         if (a->body != ABUT_NONE) {
             hold.triangle = cloth_item_of(c, BODIES, a->body)->triangle + a->triangle;
             memcpy(hold.weight, a->weights, sizeof hold.weight);

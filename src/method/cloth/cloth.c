@@ -65,7 +65,8 @@ void abut_cloth_destroy(abut_cloth *cloth) {
             abut_mesh_destroy(cloth_item_of(c, which, i)->mesh);
         abuti_release(context, c->groups[which].items.data);
     }
-    ABUTI_RELEASE(context, c->holds.data, c->given.data, c->impacts.data, c->barriers.data, c);
+    ABUTI_RELEASE(context, c->holds.data, c->given.data, c->impacts.data, c->barriers.data,
+                  c->stops.data, c);
     abut_context_destroy(context);
 }
 

@@ -1,5 +1,5 @@
 /* The solver of a cloth on a device; see solver_shared.h, and solver.c for the same on the CPU.
- * Two launches per substep, one per pass over contacts, and two more if there is pressure. */
+ * Four launches per substep, one per pass over contacts, and two more if there is pressure. */
 #include "base/math_shared.h"
 
 #if ABUTI_REAL_BITS == 64
@@ -64,9 +64,12 @@ __kernel GROUP_OF(GROUP) void cloth_find_selves(
     atomic_inc(&totals->contacts);
 }
 
-/* Sorts the contacts of corners of faces, which are in any order: one vertex per work-item. */
+/* Sorts the contacts of corners of faces, which are in any order, and adds the shares: one vertex
+ * per work-item. */
 __kernel GROUP_OF(GROUP) void cloth_sort_corners(uint vertices, __global uint *heads,
-                                                 __global uint *chain) {
+                                                 __global uint *chain,
+                                                 __global const cloth_self *selves,
+                                                 __global double *shares) {
     const uint v = (uint)get_global_id(0);
     uint head = ABUT_NONE;
     if (v >= vertices)
@@ -83,19 +86,30 @@ __kernel GROUP_OF(GROUP) void cloth_sort_corners(uint vertices, __global uint *h
             chain[before] = i;
     }
     heads[v] = head;
+    shares[v] = cloth_shares_of(v, selves, heads, chain);
+}
+
+__kernel GROUP_OF(GROUP) void cloth_scale_contacts(uint vertices, __global const double *w,
+                                                   __global const double *shares,
+                                                   __global cloth_self *selves) {
+    const uint v = (uint)get_global_id(0);
+    if (v >= vertices || selves[v].vertex[0] == ABUT_NONE)
+        return;
+    cloth_self self = selves[v];
+    selves[v].scale = cloth_scale_of(&self, v, w, shares);
 }
 
 __kernel GROUP_OF(GROUP) void cloth_find_touches(
     cloth_search s, uint vertices, __global const cloth_nearest *nearest,
     __global const uint *part_of, __global const cloth_part *parts,
     __global const uint *body_corners, __global const vec3 *start, __global const vec3 *body_end,
-    __global cloth_touch *list, __global cloth_totals *totals) {
+    __global cloth_touch *list, __global cloth_push *pushes, __global cloth_totals *totals) {
     uint i = (uint)get_global_id(0);
     if (i >= vertices)
         return;
     cloth_touch touch;
     double gap = cloth_touch_of(&nearest[i], i, start[i], s.range, vertices, part_of, parts,
-                                body_corners, start + vertices, body_end, &touch);
+                                body_corners, start + vertices, body_end, &touch, &pushes[i]);
     if (!touch.is_near) {
         list[i].is_near = 0;
         return;
@@ -151,8 +165,8 @@ __kernel GROUP_OF(GROUP) void cloth_move(
     cloth_substep s, uint vertices, __global const double *w, __global const uint *corners,
     __global const uint *begin, __global const uint *faces, __global const uint *part_of,
     __global const cloth_part *parts, __global const double *pressures,
-    __global const uint *held_of, __global const cloth_hold *holds, __global const vec3 *velocity,
-    __global const vec3 *x, __global vec3 *now) {
+    __global const uint *held_of, __global cloth_hold *holds, __global const vec3 *velocity,
+    __global const vec3 *x, __global vec3 *next) {
     uint i = (uint)get_global_id(0);
     if (i >= vertices)
         return;
@@ -162,51 +176,69 @@ __kernel GROUP_OF(GROUP) void cloth_move(
     for (uint k = begin[i]; k < begin[i + 1] && cloth_has_air(&s); k++)
         force =
             v3_add(force, cloth_push_of(&s, pressure, corners + 3 * (size_t)faces[k], x, velocity));
-    vec3 at = cloth_predicted(&s, parts[part].damping, w[i], force, velocity[i], x[i]);
-    if (s.has_holds && held_of[i] != ABUT_NONE)
-        at = cloth_held_at(&s, &holds[held_of[i]], w[i], at);
-    now[i] = at;
+    __global cloth_hold *hold = s.has_holds && held_of[i] != ABUT_NONE ? &holds[held_of[i]] : 0;
+    next[i] = cloth_moved(&s, parts[part].damping, w[i], force, velocity[i], x[i], hold);
 }
 
-/* One work-group per patch: the positions `next` after constraints from those after free motion. */
+/* One work-group per patch of a phase, which begins with patch `begin`: constraints change the
+ * positions `next`. The global fence is for holds. */
+#define SYNCHRONIZE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
-    cloth_substep s, __global const cloth_patch *patches, __global const uint *list,
-    __global const cloth_hinge *hinges, __global const cloth_edge *edges, __global const double *w,
-    __global const vec3 *now, __local vec3 *at, __local double *inverse, __global vec3 *next) {
-    const cloth_patch p = patches[get_group_id(0)];
+    cloth_substep s, uint begin, __global const cloth_patch *patches, __global const uint *list,
+    __global const uint *rounds, __global const cloth_hinge *hinges,
+    __global const cloth_edge *edges, __global const double *w, __global const uint *held_of,
+    __global cloth_hold *holds, __local vec3 *at, __local double *inverse, __global vec3 *next) {
+    const cloth_patch p = patches[begin + get_group_id(0)];
     const uint item = (uint)get_local_id(0);
-    for (uint i = item; i < p.all; i += PATCH_LANES) {
+    const cloth_pins pins = {list + p.first, held_of, holds};
+    for (uint i = item; i < p.count; i += PATCH_LANES) {
         uint v = list[p.first + i];
-        at[i] = now[v];
+        at[i] = next[v];
         inverse[i] = w[v];
     }
-    for (uint group = 0; group < 4; group += 2) {
-        /* loads for the next round overlap with this one */
-        cloth_hinge hinge;
-        cloth_edge edge;
-        if (p.rounds[group])
-            hinge = hinges[p.first_slot[group] + item];
-        if (p.rounds[group + 1])
-            edge = edges[p.first_slot[group + 1] + item];
-        for (uint k = 0; k < p.rounds[group]; k++) {
-            cloth_hinge mine = hinge;
-            if (k + 1 < p.rounds[group])
-                hinge = hinges[p.first_slot[group] + (k + 1) * PATCH_LANES + item];
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (mine.vertex[0] != ABUT_NONE)
-                cloth_hold_hinge(&s, mine, inverse, at);
-        }
-        for (uint k = 0; k < p.rounds[group + 1]; k++) {
-            cloth_edge mine = edge;
-            if (k + 1 < p.rounds[group + 1])
-                edge = edges[p.first_slot[group + 1] + (k + 1) * PATCH_LANES + item];
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (mine.vertex[0] != ABUT_NONE)
-                cloth_hold_edge(&s, mine, inverse, at);
-        }
+    /* loads for the next round overlap with this one */
+    uint from = rounds[p.first_round[0]], to = from;
+    cloth_hinge hinge;
+    if (p.rounds[0]) {
+        to = rounds[p.first_round[0] + 1];
+        if (from + item < to)
+            hinge = hinges[from + item];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = item; i < p.own; i += PATCH_LANES)
+    for (uint k = 0; k < p.rounds[0]; k++) {
+        cloth_hinge mine = hinge;
+        const bool has_one = from + item < to;
+        from = to;
+        if (k + 1 < p.rounds[0]) {
+            to = rounds[p.first_round[0] + k + 2];
+            if (from + item < to)
+                hinge = hinges[from + item];
+        }
+        SYNCHRONIZE();
+        if (has_one)
+            cloth_hold_hinge(&s, mine, &pins, inverse, at);
+    }
+    from = to = rounds[p.first_round[1]];
+    cloth_edge edge;
+    if (p.rounds[1]) {
+        to = rounds[p.first_round[1] + 1];
+        if (from + item < to)
+            edge = edges[from + item];
+    }
+    for (uint k = 0; k < p.rounds[1]; k++) {
+        cloth_edge mine = edge;
+        const bool has_one = from + item < to;
+        from = to;
+        if (k + 1 < p.rounds[1]) {
+            to = rounds[p.first_round[1] + k + 2];
+            if (from + item < to)
+                edge = edges[from + item];
+        }
+        SYNCHRONIZE();
+        if (has_one)
+            cloth_hold_edge(&s, mine, &pins, inverse, at);
+    }
+    SYNCHRONIZE();
+    for (uint i = item; i < p.count; i += PATCH_LANES)
         next[list[p.first + i]] = at[i];
 }
 
@@ -215,12 +247,15 @@ __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
 __kernel GROUP_OF(GROUP) void cloth_contacts(
     cloth_substep s, uint vertices, __global const double *w, __global const cloth_self *selves,
     __global const uint *corner_heads, __global const uint *corner_chain,
-    __global const cloth_touch *touches, __global const vec3 *x, __global const vec3 *next,
-    __global vec3 *to, __global vec3 *velocity) {
+    __global const cloth_touch *touches, __global cloth_push *pushes, __global const uint *held_of,
+    __global cloth_hold *holds, __global const vec3 *x,
+    __global const vec3 *next, __global vec3 *to, __global vec3 *velocity) {
     const uint v = (uint)get_global_id(0);
     if (v >= vertices)
         return;
-    to[v] = cloth_keep_contacts(&s, v, w[v], selves, corner_heads, corner_chain, touches, x, next);
+    __global cloth_hold *hold = s.has_holds && held_of[v] != ABUT_NONE ? &holds[held_of[v]] : 0;
+    to[v] = cloth_keep_contacts(&s, v, w[v], selves, corner_heads, corner_chain, touches, pushes, hold, x,
+                                next);
     velocity[v] = v3_scale(v3_sub(to[v], x[v]), 1 / s.h);
 }
 

@@ -28,6 +28,8 @@ typedef struct cloth_item {
     double mean_edge;                  /* of a sheet */
     abut_cloth_material material;      /* of a sheet, with defaults applied */
     abut_cloth_body_options options;   /* of a body */
+    vec3 impulse, moment, centre;      /* on a body in the last step: linear, and angular about a
+                                        * point */
 } cloth_item;
 
 /* All sheets, or all bodies. */
@@ -49,12 +51,22 @@ enum { SHEETS, BODIES };
 
 /* Patches and their constraints; see solver_shared.h. */
 typedef struct cloth_patches {
-    cloth_patch *patches;
-    uint32_t count;
-    uint32_t largest;      /* largest number of vertices of a patch, including copies */
-    abuti_vector list;     /* uint32_t: vertices of all patches */
-    abuti_vector slots[2]; /* cloth_hinge, cloth_edge */
+    bool is_made;
+    abuti_vector patches;        /* cloth_patch, by phase */
+    uint32_t ends[CLOTH_PHASES]; /* of phases in them */
+    uint32_t largest;            /* largest number of vertices of a patch */
+    abuti_vector list;           /* uint32_t: vertices of all patches */
+    abuti_vector rounds;         /* uint32_t: first constraints of all rounds */
+    abuti_vector constraints[2]; /* cloth_hinge, cloth_edge */
 } cloth_patches;
+
+/* The first patch of a phase, and their number. */
+static inline uint32_t cloth_first_patch(const cloth_patches *p, uint32_t phase) {
+    return phase ? p->ends[phase - 1] : 0;
+}
+static inline uint32_t cloth_patch_count(const cloth_patches *p, uint32_t phase) {
+    return p->ends[phase] - cloth_first_patch(p, phase);
+}
 
 /* Memory of abut_cloth_push_out(), per vertex. */
 typedef struct cloth_pushing {
@@ -115,12 +127,13 @@ struct abut_cloth {
                            * if they may lag */
     cloth_arrays arrays;
     cloth_totals totals; /* of this step */
+    cloth_push *pushes;  /* vertices of sheets; null without bodies, or with radial fields */
 
     /* impacts.c */
-    abut_self *self;                /* of sheets with each other and with themselves; */
-    abut_sweep *sweep;              /* of sheets with bodies */
-    abuti_vector impacts, barriers; /* abut_impact, cloth_barrier */
-    unsigned char *halvings;        /* all_vertices */
+    abut_self *self;                       /* of sheets with each other and with themselves; */
+    abut_sweep *sweep;                     /* of sheets with bodies */
+    abuti_vector impacts, barriers, stops; /* abut_impact, cloth_barrier, cloth_stop */
+    unsigned char *halvings;               /* all_vertices */
     cloth_pushing pushing;
 
     const struct cloth_backend *backend;
@@ -185,14 +198,15 @@ abut_status abuti_cloth_measure_volumes(abut_cloth *c);
 
 /* Data of the solver on the CPU. */
 struct cloth_host {
-    vec3 *x, *now, *next; /* per vertex: at the start of a substep; after free motion, then at the
-                           * end; after constraints */
-    vec3 *push;           /* of the air on a third of each triangle */
-    double *sums;         /* one per block of triangles */
-    double *pressures;    /* one per sheet */
+    vec3 *x, *now, *next;    /* per vertex: at the start of a substep; at its end; after free motion
+                              * and constraints */
+    vec3 *push;              /* of the air on a third of each triangle */
+    double *sums;            /* one per block of triangles */
+    double *pressures;       /* one per sheet */
     uint32_t *heads, *chain; /* of the search */
     cloth_self *selves;
-    uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_keep_apart() */
+    uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_shares_of() */
+    double *shares;
     cloth_touch *touches;
     abut_nearest *nearest;
     abut_radial_hit *hits;
@@ -282,9 +296,32 @@ void abuti_cloth_release_impacts(abut_cloth *c);
 /* Sets the ends of bodies in this step, if they may lag. */
 void abuti_cloth_plan_bodies(abut_cloth *c);
 /* Moves `end` until the step has no impact. */
-abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report);
+abut_status abuti_cloth_resolve_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
 /* Called before a step is accepted. Returns whether velocities have changed. */
 bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
+
+/* An impact: two features that have to pass no further than a plane between them. The sum of
+ * weight_i x_i, from the second feature to the first, is at least `gap` along the normal. */
+typedef struct cloth_barrier {
+    uint32_t vertex[4];
+    double weight[4]; /* sum 1 for the first feature, -1 for the second */
+    vec3 normal;      /* unit, from the second to the first */
+    double gap, friction;
+    vec3 load; /* impulse on the first feature, times the seconds of the step */
+} cloth_barrier;
+
+/* A vertex of a sheet whose path was shortened because of a body. */
+typedef struct cloth_stop {
+    uint32_t vertex, part; /* the body */
+    vec3 velocity;         /* without that */
+} cloth_stop;
+
+/* ---- impulses.c ---- */
+
+/* Sums the impulses on bodies, before a step is accepted. */
+/* The part of the body that a barrier has; ABUT_NONE if it is between sheets. */
+uint32_t abuti_cloth_body_of(const abut_cloth *c, const cloth_barrier *b);
+void abuti_cloth_find_impulses(abut_cloth *c, double seconds);
 
 /* Bits of a float that is not negative. */
 static inline uint32_t cloth_bits_of(double number) {

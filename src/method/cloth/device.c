@@ -16,6 +16,7 @@ enum {
     INSERT,
     FIND_SELVES,
     SORT_CORNERS,
+    SCALE_CONTACTS,
     FIND_TOUCHES,
     PLACE_HOLDS,
     VOLUMES,
@@ -33,6 +34,7 @@ static const abuti_kernel_source sources[KERNELS] = {
     [INSERT] = KERNEL("insert"),
     [FIND_SELVES] = KERNEL("find_selves"),
     [SORT_CORNERS] = KERNEL("sort_corners"),
+    [SCALE_CONTACTS] = KERNEL("scale_contacts"),
     [FIND_TOUCHES] = KERNEL("find_touches"),
     [PLACE_HOLDS] = KERNEL("place_holds"),
     [VOLUMES] = KERNEL("volumes"),
@@ -55,6 +57,7 @@ enum {
     INVERSE_MASS,
     PATCHES,
     LIST,
+    ROUNDS,
     HINGES,
     EDGES,
     HEADS,
@@ -62,7 +65,9 @@ enum {
     SELVES,
     CORNER_HEADS,
     CORNER_CHAIN,
+    SHARES,
     TOUCHES,
+    PUSHES,
     HOLDS,
     HELD_OF,
     GIVEN,
@@ -70,8 +75,8 @@ enum {
     BODY_END,
     SUMS,
     PRESSURES,
-    NEXT,  /* positions after constraints */
-    NOW_A, /* after free motion, then at the ends of substeps, alternately */
+    NEXT,  /* positions after free motion and constraints */
+    NOW_A, /* at the ends of substeps, alternately */
     NOW_B,
     VELOCITY,
     NEXT_VELOCITY,
@@ -152,16 +157,19 @@ static abut_status prepare(abut_cloth *c) {
         [PARTS] = {c->part_count, sizeof *c->parts, c->parts},
         [BLOCKS] = {c->block_count, sizeof *c->blocks, c->blocks},
         [REST] = {n, sizeof(vec3), sheets->mesh->positions},
-        [PATCHES] = {p->count, sizeof *p->patches, p->patches},
+        [PATCHES] = {p->patches.count, sizeof(cloth_patch), p->patches.data},
         [LIST] = {p->list.count, sizeof(uint32_t), p->list.data},
-        [HINGES] = {p->slots[0].count, sizeof(cloth_hinge), p->slots[0].data},
-        [EDGES] = {p->slots[1].count, sizeof(cloth_edge), p->slots[1].data},
+        [ROUNDS] = {p->rounds.count, sizeof(uint32_t), p->rounds.data},
+        [HINGES] = {p->constraints[0].count, sizeof(cloth_hinge), p->constraints[0].data},
+        [EDGES] = {p->constraints[1].count, sizeof(cloth_edge), p->constraints[1].data},
         [HEADS] = {(size_t)c->search.mask + 1, sizeof(uint32_t), NULL},
         [CHAIN] = {n, sizeof(uint32_t), NULL},
         [SELVES] = {n, sizeof(cloth_self), NULL},
         [CORNER_HEADS] = {n, sizeof(uint32_t), NULL},
         [CORNER_CHAIN] = {3 * n, sizeof(uint32_t), NULL},
+        [SHARES] = {n, sizeof(double), NULL},
         [TOUCHES] = {n, sizeof(cloth_touch), NULL},
+        [PUSHES] = {n, sizeof(cloth_push), NULL},
         [BODY_CORNERS] = {bodies->triangles, 3 * sizeof(uint32_t), bodies->indices},
         [BODY_END] = {bodies->vertices, sizeof(vec3), c->target},
         [SUMS] = {c->block_count, sizeof(double), NULL},
@@ -262,12 +270,14 @@ static abut_status find_contacts(abut_cloth *c) {
                       ABUTI_LOCAL_MEMORY(group_words), ABUTI_LOCAL_MEMORY(group_words),
                       DATA(SELVES), DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOTALS));
         ABUTI_KIT_RUN(&d->kit, SORT_CORNERS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
-                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN));
+                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(SELVES), DATA(SHARES));
+        ABUTI_KIT_RUN(&d->kit, SCALE_CONTACTS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
+                      DATA(INVERSE_MASS), DATA(SHARES), DATA(SELVES));
     }
     if (c->all_vertices > c->vertices && !c->radial)
         ABUTI_KIT_RUN(&d->kit, FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->search),
                       ABUTI_VALUE(c->vertices), ARRAY(nearest), DATA(PART_OF), DATA(PARTS),
-                      DATA(BODY_CORNERS), ARRAY(start), DATA(BODY_END), DATA(TOUCHES),
+                      DATA(BODY_CORNERS), ARRAY(start), DATA(BODY_END), DATA(TOUCHES), DATA(PUSHES),
                       DATA(TOTALS));
     return abuti_kit_finish(&d->kit); /* its time is reported */
 }
@@ -297,15 +307,21 @@ static abut_status advance(abut_cloth *c, double seconds) {
         ABUTI_KIT_RUN(&d->kit, MOVE, c->vertices, GROUP, ABUTI_VALUE(s), ABUTI_VALUE(c->vertices),
                       DATA(INVERSE_MASS), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES),
                       DATA(PART_OF), DATA(PARTS), DATA(PRESSURES), DATA(HELD_OF), DATA(HOLDS),
-                      ABUTI_BUFFER(velocity), ABUTI_BUFFER(x), ABUTI_BUFFER(now));
-        ABUTI_KIT_GROUPS(&d->kit, SOLVE, p->count, PATCH_LANES, ABUTI_VALUE(s), DATA(PATCHES),
-                         DATA(LIST), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS),
-                         ABUTI_BUFFER(now), ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec3)),
-                         ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), DATA(NEXT));
+                      ABUTI_BUFFER(velocity), ABUTI_BUFFER(x), ABUTI_BUFFER(next));
+        for (uint32_t phase = 0; phase < CLOTH_PHASES; phase++) {
+            const uint32_t begin = cloth_first_patch(p, phase);
+            ABUTI_KIT_GROUPS(&d->kit, SOLVE, cloth_patch_count(p, phase), PATCH_LANES,
+                             ABUTI_VALUE(s), ABUTI_VALUE(begin), DATA(PATCHES), DATA(LIST),
+                             DATA(ROUNDS), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS),
+                             DATA(HELD_OF), DATA(HOLDS),
+                             ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec3)),
+                             ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), ABUTI_BUFFER(next));
+        }
         for (uint32_t pass = 0; pass < s.passes; pass++)
             ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
                           ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
-                          DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), ABUTI_BUFFER(x),
+                          DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), DATA(PUSHES),
+                          DATA(HELD_OF), DATA(HOLDS), ABUTI_BUFFER(x),
                           ABUTI_BUFFER(pass & 1 ? now : next), ABUTI_BUFFER(pass & 1 ? next : now),
                           DATA(NEXT_VELOCITY));
         x = now;
@@ -322,6 +338,10 @@ static abut_status advance(abut_cloth *c, double seconds) {
     if (!status)
         status =
             abuti_kit_download(&d->kit, NEXT_VELOCITY, c->next_velocity, c->vertices, sizeof(vec3));
+    if (!status && c->pushes)
+        status = abuti_kit_download(&d->kit, PUSHES, c->pushes, c->vertices, sizeof *c->pushes);
+    if (!status && holds)
+        status = abuti_kit_download(&d->kit, HOLDS, c->holds.data, holds, sizeof(cloth_hold));
     if (!status)
         memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
     return status;

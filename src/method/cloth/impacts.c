@@ -27,14 +27,6 @@ enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, HALVINGS_MAX
 enum { SHEET_ROUNDS = 4, LAG_ROUNDS = 40 };
 #define CATCH_UP 4 /* thicknesses per step by which late vertices of bodies return */
 
-/* An impact: two features that have to pass no further than a plane between them. The sum of
- * weight_i x_i, from the second feature to the first, is at least `gap` along the normal. */
-typedef struct cloth_barrier {
-    uint32_t vertex[4];
-    double weight[4]; /* sum 1 for the first feature, -1 for the second */
-    vec3 normal;      /* unit, from the second to the first */
-    double gap, friction;
-} cloth_barrier;
 #define BARRIER_GAP 0.1 /* thicknesses */
 
 abut_status abuti_cloth_prepare_impacts(abut_cloth *c) {
@@ -154,6 +146,7 @@ static cloth_barrier barrier_of(const abut_cloth *c, const abut_impact *i) {
     b.normal = i->normal;
     const cloth_part *first = &c->parts[c->part_of[b.vertex[0]]],
                      *second = &c->parts[c->part_of[b.vertex[3]]];
+    b.load = v3(0, 0, 0);
     b.gap = BARRIER_GAP * cloth_mean(first->thickness, second->thickness);
     b.friction = cloth_mean(first->friction, second->friction);
     return b;
@@ -173,7 +166,7 @@ static abut_status add_barriers(abut_cloth *c) {
 
 /* Moves the ends of the vertices of two features apart if they are too near, with friction. Returns
  * the distance moved. */
-static double hold_barrier(abut_cloth *c, const cloth_barrier *b) {
+static double hold_barrier(abut_cloth *c, cloth_barrier *b) {
     const double *w = c->inverse_mass;
     vec3 gap = v3(0, 0, 0), slip = v3(0, 0, 0);
     double sum = 0;
@@ -188,6 +181,7 @@ static double hold_barrier(abut_cloth *c, const cloth_barrier *b) {
         return 0;
     vec3 push = v3_scale(b->normal, off);
     push = v3_sub(push, cloth_rub(slip, b->normal, off, b->friction));
+    b->load = v3_along(b->load, 1 / sum, push);
     for (int k = 0; k < 4; k++) {
         uint32_t v = b->vertex[k];
         c->end[v] = v3_along(c->end[v], w[v] * b->weight[k] / sum, push);
@@ -196,7 +190,7 @@ static double hold_barrier(abut_cloth *c, const cloth_barrier *b) {
 }
 
 static void hold_barriers(abut_cloth *c) {
-    const cloth_barrier *list = c->barriers.data;
+    cloth_barrier *list = c->barriers.data;
     for (int pass = 0; pass < BARRIER_PASSES; pass++) {
         bool is_done = true;
         for (size_t i = 0; i < c->barriers.count; i++)
@@ -211,25 +205,45 @@ static void hold_barriers(abut_cloth *c) {
 
 /* ---- shortening paths ---- */
 
-static void halve(abut_cloth *c, bool bodies_too, abut_cloth_report *report) {
+/* Bits of `halvings` beside the count. */
+enum { IS_DUE = 128, IS_STOPPED = 64 };
+
+/* Remembers the velocity of a vertex that a body stops, without that. */
+static abut_status add_stop(abut_cloth *c, uint32_t v, uint32_t part, double seconds) {
+    cloth_stop *stop = ABUTI_PUSH(c->context, &c->stops, cloth_stop);
+    if (!stop)
+        return ABUT_ERROR_MEMORY;
+    const vec3 off = v3_sub(c->end[v], c->aim[v]);
+    *stop = (cloth_stop){v, part, v3_along(c->next_velocity[v], 1 / seconds, off)};
+    c->halvings[v] |= IS_STOPPED;
+    return ABUT_OK;
+}
+
+static abut_status halve(abut_cloth *c, bool bodies_too, double seconds,
+                         abut_cloth_report *report) {
     const uint32_t count = bodies_too ? c->all_vertices : c->vertices;
     for (size_t i = 0; i < c->impacts.count; i++) {
         const cloth_barrier b = barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i));
+        const uint32_t part = abuti_cloth_body_of(c, &b);
         for (int k = 0; k < 4; k++) {
             uint32_t v = b.vertex[k];
-            if (v < count && c->halvings[v] < 128)
-                c->halvings[v] |= 128; /* once per round */
+            if (v < count)
+                c->halvings[v] |= IS_DUE; /* once per round */
+            if (v < c->vertices && part != ABUT_NONE && !(c->halvings[v] & IS_STOPPED) &&
+                add_stop(c, v, part, seconds))
+                return ABUT_ERROR_MEMORY;
         }
     }
     for (uint32_t v = 0; v < count; v++) {
-        if (c->halvings[v] < 128)
+        if (!(c->halvings[v] & IS_DUE))
             continue;
-        c->halvings[v] = (unsigned char)((c->halvings[v] & 127) + 1);
-        double keep = c->halvings[v] < HALVINGS_MAX ? 0.5 : 0;
+        c->halvings[v] = (unsigned char)((c->halvings[v] & ~IS_DUE) + 1);
+        double keep = (c->halvings[v] & ~IS_STOPPED) < HALVINGS_MAX ? 0.5 : 0;
         vec3 way = v3_sub(c->end[v], c->position[v]);
         c->end[v] = cloth_round(v3_along(c->position[v], keep, way));
         report->halvings++;
     }
+    return ABUT_OK;
 }
 
 /* Shortens the paths of sheets and bodies to a fraction. */
@@ -251,8 +265,8 @@ static double earliest(const abut_cloth *c) {
 
 /* Resolves the impacts of a round. Writes false if no further measure exists: then nothing
  * moves, and nothing collides. */
-static abut_status resolve_round(abut_cloth *c, int round, abut_cloth_report *report,
-                                 bool *goes_on) {
+static abut_status resolve_round(abut_cloth *c, int round, double seconds,
+                                 abut_cloth_report *report, bool *goes_on) {
     const bool lags = c->options.body_may_lag;
     const int halvings = lags ? LAG_ROUNDS : HALVING_ROUNDS;
     *goes_on = round < BARRIER_ROUNDS + halvings + CUTS;
@@ -261,7 +275,8 @@ static abut_status resolve_round(abut_cloth *c, int round, abut_cloth_report *re
             return ABUT_ERROR_MEMORY;
         hold_barriers(c);
     } else if (round < BARRIER_ROUNDS + halvings) {
-        halve(c, lags && round >= BARRIER_ROUNDS + SHEET_ROUNDS, report);
+        if (halve(c, lags && round >= BARRIER_ROUNDS + SHEET_ROUNDS, seconds, report))
+            return ABUT_ERROR_MEMORY;
     } else {
         double part = *goes_on ? 0.9 * earliest(c) : 0;
         cut(c, part);
@@ -270,9 +285,9 @@ static abut_status resolve_round(abut_cloth *c, int round, abut_cloth_report *re
     return c->backend->set_end ? c->backend->set_end(c) : ABUT_OK;
 }
 
-abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report) {
+abut_status abuti_cloth_resolve_impacts(abut_cloth *c, double seconds, abut_cloth_report *report) {
     memset(c->halvings, 0, c->all_vertices);
-    c->barriers.count = 0;
+    c->barriers.count = c->stops.count = 0;
     abut_status status = ABUT_OK;
     bool goes_on = true;
     for (int round = 0; goes_on && !status; round++) {
@@ -280,7 +295,7 @@ abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report
         if (status || !c->impacts.count)
             return status;
         report->impacts += round ? 0 : (uint32_t)c->impacts.count;
-        status = resolve_round(c, round, report, &goes_on);
+        status = resolve_round(c, round, seconds, report, &goes_on);
     }
     return status;
 }
@@ -319,13 +334,16 @@ bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report
     bool changed = false;
     finish_goals(c, report->fraction);
     count_lagging(c, report);
-    /* vertices that could not reach their aims get the velocity of their actual motion */
+    /* barriers change momentum by impulses; vertices with shortened paths get the velocity of their
+     * actual motion */
     for (uint32_t i = 0; i < c->vertices; i++) {
         vec3 off = v3_sub(c->end[i], c->aim[i]);
-        if (v3_dot(off, off) > 0) {
-            c->next_velocity[i] = v3_scale(v3_sub(c->end[i], c->position[i]), 1 / seconds);
-            changed = true;
-        }
+        if (!(v3_dot(off, off) > 0))
+            continue;
+        c->next_velocity[i] = c->halvings[i] || report->fraction < 1
+                                  ? v3_scale(v3_sub(c->end[i], c->position[i]), 1 / seconds)
+                                  : v3_along(c->next_velocity[i], 1 / seconds, off);
+        changed = true;
     }
     const size_t bytes = (c->all_vertices - c->vertices) * sizeof *c->end;
     if (memcmp(c->end + c->vertices, c->position + c->vertices, bytes) != 0)

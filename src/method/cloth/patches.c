@@ -1,8 +1,13 @@
-/* Divides sheets into patches; see solver_shared.h. The vertices of a sheet are halved recursively
- * along the longest side of their box at rest, so that patches are compact and have about equal
- * sizes.
- * Constraints are coloured over the whole cloth, so that all patches that share a constraint apply
- * it in the same round of colours. */
+/* Divides constraints into patches; see solver_shared.h. The vertices of a sheet are halved
+ * recursively along the longest side of their box at rest, so that their groups are compact and
+ * have about equal sizes. A constraint belongs to one of three phases:
+ *
+ *   0. all its vertices are in one group: a patch per group;
+ *   1. seams: its vertices are in two groups, and constraints of other pairs of groups have none of
+ *      them: a patch per pair;
+ *   2. corners: all others, a patch per connected component.
+ *
+ * Patches of a phase have no vertex in common. */
 #include "cloth/cloth.h"
 
 #include <stdlib.h>
@@ -17,25 +22,38 @@ typedef struct kind {
     const unsigned char *from;
     uint32_t count, corners;
     size_t bytes;
-    unsigned char *colour, *is_inner; /* inner ones have all vertices in one patch */
-    uint32_t *begin, *items; /* items[begin[p]] to items[begin[p + 1]] have a vertex in patch p */
 } kind;
+
+/* A constraint and its patch. */
+typedef struct member {
+    uint64_t key; /* of the patch, in its phase */
+    uint32_t index;
+    unsigned char phase, kind, colour;
+} member;
 
 /* Constraints of one colour have no vertex in common. Those of the last one, which belong to
  * vertices with very many edges, are applied one after the other. */
 enum { COLOURS = 64, LAST_COLOUR = COLOURS - 1 };
 
+/* Seams of a vertex: none, or those of several pairs of groups. */
+#define NO_SEAM UINT64_MAX
+#define SEVERAL_SEAMS (UINT64_MAX - 1)
+
 typedef struct cutter {
     abut_cloth *c;
     cloth_patches *made;
-    place *places;   /* of all vertices, by patch */
-    uint32_t *of;    /* the patch of each vertex */
+    place *places;   /* of all vertices, by group */
+    uint32_t *of;    /* the group of each vertex */
+    uint64_t *seams; /* the pair of groups of its constraints */
+    uint32_t *root;  /* a vertex of the same component of corners */
     uint32_t *local; /* its index in the current patch; ABUT_NONE if it is not there */
     uint64_t *used;  /* colours that its constraints have */
     kind kinds[2];   /* hinges, edges */
+    member *members;
+    uint32_t count;
 } cutter;
 
-/* ---- patches of vertices ---- */
+/* ---- groups of vertices ---- */
 
 static int compare_places(const void *a, const void *b) {
     const place *p = a, *q = b;
@@ -44,18 +62,17 @@ static int compare_places(const void *a, const void *b) {
                            : (p->vertex > q->vertex) - (p->vertex < q->vertex);
 }
 
-/* Divides `count` vertices into `parts` patches, the first of which is `first`. */
+/* Divides `count` vertices into `parts` groups, the first of which is `first`. */
 static void halve(cutter *t, place *list, uint32_t count, uint32_t parts, uint32_t first) {
     const vec3 *rest = t->c->groups[SHEETS].mesh->positions;
     box3 box = box_empty();
     for (uint32_t i = 0; i < count; i++)
         box = box_grow(box, rest[list[i].vertex]);
     const int axis = box_longest_axis(box);
-    for (uint32_t i = 0; i < count; i++) /* vertices of a patch are ascending */
+    for (uint32_t i = 0; i < count; i++) /* vertices of a group are ascending */
         list[i].at = parts > 1 ? v3_get(rest[list[i].vertex], axis) : 0;
     qsort(list, count, sizeof *list, compare_places);
     if (parts == 1) {
-        t->made->patches[first].own = count;
         for (uint32_t i = 0; i < count; i++)
             t->of[list[i].vertex] = first;
         return;
@@ -65,162 +82,207 @@ static void halve(cutter *t, place *list, uint32_t count, uint32_t parts, uint32
     halve(t, list + cut, count - cut, parts - left, first + left);
 }
 
-/* ---- patches of constraints ---- */
+/* ---- phases ---- */
 
-static const uint32_t *corners_of(const kind *k, uint32_t i) {
-    return (const uint32_t *)(const void *)(k->from + i * k->bytes);
+static const uint32_t *corners_of(const cutter *t, const member *m) {
+    const kind *k = &t->kinds[m->kind];
+    return (const uint32_t *)(const void *)(k->from + m->index * k->bytes);
 }
 
-/* Gives each constraint the first colour that none of its vertices has; those of several patches
- * and the inner ones have colours of their own. */
-static abut_status colour(cutter *t, kind *k) {
-    if (ABUTI_ALLOCATE(t->c->context, ABUTI_ZEROED(k->colour, k->count),
-                       ABUTI_ZEROED(k->is_inner, k->count)))
-        return ABUT_ERROR_MEMORY;
-    for (unsigned char inner = 0; inner < 2; inner++) {
+/* The pair of groups of a constraint; one group twice, or SEVERAL_SEAMS for more than two. */
+static uint64_t pair_of(const cutter *t, const member *m) {
+    const uint32_t *v = corners_of(t, m), corners = t->kinds[m->kind].corners;
+    uint32_t low = t->of[v[0]], high = low;
+    for (uint32_t a = 1; a < corners; a++) {
+        low = t->of[v[a]] < low ? t->of[v[a]] : low;
+        high = t->of[v[a]] > high ? t->of[v[a]] : high;
+    }
+    for (uint32_t a = 0; a < corners; a++)
+        if (t->of[v[a]] != low && t->of[v[a]] != high)
+            return SEVERAL_SEAMS;
+    return (uint64_t)low << 32 | high;
+}
+
+static uint32_t root_of(cutter *t, uint32_t v) {
+    while (t->root[v] != v)
+        v = t->root[v] = t->root[t->root[v]];
+    return v;
+}
+
+/* Sets the phases, and the keys of phases 0 and 1. */
+static void find_phases(cutter *t) {
+    for (uint32_t i = 0; i < t->count; i++) {
+        member *m = &t->members[i];
+        const uint32_t *v = corners_of(t, m);
+        m->key = pair_of(t, m);
+        m->phase = m->key == SEVERAL_SEAMS || m->key >> 32 != (uint32_t)m->key;
+        for (uint32_t a = 0; a < t->kinds[m->kind].corners && m->phase; a++) {
+            uint64_t *seam = &t->seams[v[a]];
+            *seam = *seam == NO_SEAM || *seam == m->key ? m->key : SEVERAL_SEAMS;
+        }
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        member *m = &t->members[i];
+        const uint32_t *v = corners_of(t, m);
+        for (uint32_t a = 0; a < t->kinds[m->kind].corners && m->phase == 1; a++)
+            if (t->seams[v[a]] == SEVERAL_SEAMS)
+                m->phase = 2;
+    }
+}
+
+/* Sets the keys of phase 2: the least vertex of the component. */
+static void find_components(cutter *t) {
+    for (uint32_t i = 0; i < t->count; i++) {
+        const member *m = &t->members[i];
+        const uint32_t *v = corners_of(t, m);
+        for (uint32_t a = 1; a < t->kinds[m->kind].corners && m->phase == 2; a++) {
+            const uint32_t p = root_of(t, v[0]), q = root_of(t, v[a]);
+            t->root[p < q ? q : p] = p < q ? p : q;
+        }
+    }
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->members[i].phase == 2)
+            t->members[i].key = root_of(t, corners_of(t, &t->members[i])[0]);
+}
+
+/* Gives each constraint the first colour that none of its vertices has in its phase. */
+static void colour(cutter *t) {
+    for (int turn = 0; turn < 2 * CLOTH_PHASES; turn++) {
         memset(t->used, 0, t->c->vertices * sizeof *t->used);
-        for (uint32_t i = 0; i < k->count; i++) {
-            const uint32_t *v = corners_of(k, i);
+        for (uint32_t i = 0; i < t->count; i++) {
+            member *m = &t->members[i];
+            const uint32_t *v = corners_of(t, m), corners = t->kinds[m->kind].corners;
             uint64_t taken = 0;
-            k->is_inner[i] = 1;
-            for (uint32_t a = 0; a < k->corners; a++) {
-                taken |= t->used[v[a]];
-                k->is_inner[i] &= t->of[v[a]] == t->of[v[0]];
-            }
-            unsigned char mine = 0;
-            while (mine < LAST_COLOUR && taken >> mine & 1)
-                mine++;
-            if (k->is_inner[i] != inner)
+            if (2 * m->phase + m->kind != turn)
                 continue;
-            for (uint32_t a = 0; a < k->corners; a++)
-                t->used[v[a]] |= UINT64_C(1) << mine;
-            k->colour[i] = mine;
+            for (uint32_t a = 0; a < corners; a++)
+                taken |= t->used[v[a]];
+            while (m->colour < LAST_COLOUR && taken >> m->colour & 1)
+                m->colour++;
+            for (uint32_t a = 0; a < corners; a++)
+                t->used[v[a]] |= UINT64_C(1) << m->colour;
         }
     }
-    return ABUT_OK;
-}
-
-/* Lists the constraints that have a vertex in each patch. */
-static abut_status list_constraints(cutter *t, kind *k) {
-    const uint32_t patches = t->made->count;
-    uint32_t *begin = abuti_allocate_zeroed(t->c->context, (size_t)patches + 2, sizeof *begin);
-    k->begin = begin;
-    if (!begin)
-        return ABUT_ERROR_MEMORY;
-    for (int turn = 0; turn < 2; turn++) { /* count, then fill */
-        for (uint32_t i = 0; i < k->count; i++) {
-            const uint32_t *v = corners_of(k, i);
-            for (uint32_t a = 0; a < k->corners; a++) {
-                bool seen = false;
-                for (uint32_t b = 0; b < a; b++)
-                    seen = seen || t->of[v[b]] == t->of[v[a]];
-                if (turn && !seen)
-                    k->items[begin[t->of[v[a]] + 1]++] = i;
-                else
-                    begin[t->of[v[a]] + 2] += !turn && !seen;
-            }
-        }
-        if (turn)
-            break;
-        for (uint32_t p = 0; p < patches; p++)
-            begin[p + 2] += begin[p + 1];
-        k->items = abuti_allocate(t->c->context, begin[patches + 1], sizeof *k->items);
-        if (!k->items)
-            return ABUT_ERROR_MEMORY;
-    }
-    return ABUT_OK;
 }
 
 /* ---- one patch ---- */
 
-static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
-    if (t->local[v] != ABUT_NONE)
-        return ABUT_OK;
-    uint32_t *to = ABUTI_PUSH(t->c->context, &t->made->list, uint32_t);
+static bool is_same_patch(const member *a, const member *b) {
+    return a->phase == b->phase && a->key == b->key;
+}
+
+/* By phase, patch, kind, colour and index. */
+static int compare_members(const void *a, const void *b) {
+    const member *p = a, *q = b;
+    if (!is_same_patch(p, q))
+        return p->phase != q->phase ? p->phase - q->phase : p->key < q->key ? -1 : 1;
+    if (p->kind != q->kind)
+        return p->kind - q->kind;
+    return p->colour != q->colour ? p->colour - q->colour : (p->index > q->index) - 1;
+}
+
+static abut_status push_number(cutter *t, abuti_vector *list, size_t number) {
+    uint32_t *to = ABUTI_PUSH(t->c->context, list, uint32_t);
     if (!to)
         return ABUT_ERROR_MEMORY;
-    *to = v;
-    t->local[v] = p->all++;
+    *to = (uint32_t)number;
     return ABUT_OK;
 }
 
-/* Adds the constraints of a kind, inner or not, and the vertices that only they have. */
-static abut_status place_constraints(cutter *t, uint32_t number, uint32_t which, uint32_t inner) {
+/* Adds the constraints of a kind, from *list on, and their rounds. Moves *list behind them. */
+static abut_status place_constraints(cutter *t, cloth_patch *p, int which, const member **list,
+                                     const member *end) {
     const kind *k = &t->kinds[which];
     cloth_patches *made = t->made;
-    cloth_patch *p = &made->patches[number];
-    uint32_t tally[COLOURS] = {0}, slot[COLOURS], rounds = 0;
-    for (uint32_t i = k->begin[number]; i < k->begin[number + 1]; i++) {
-        const uint32_t one = k->items[i];
-        tally[k->colour[one]] += k->is_inner[one] == inner;
-        for (uint32_t a = 0; a < k->corners; a++)
-            if (add_vertex(t, p, corners_of(k, one)[a]))
-                return ABUT_ERROR_MEMORY;
+    abuti_vector *to = &made->constraints[which];
+    const member *m = *list;
+    uint32_t in_round = 0;
+    p->first_round[which] = (uint32_t)made->rounds.count;
+    for (; m < end && m->kind == which; m++) {
+        const uint32_t *v = corners_of(t, m);
+        const bool is_next = m == *list || m[-1].colour != m->colour || m->colour == LAST_COLOUR ||
+                             in_round == PATCH_LANES;
+        in_round = is_next ? 1 : in_round + 1;
+        if ((is_next && push_number(t, &made->rounds, to->count)) ||
+            abuti_vector_reserve(t->c->context, to, to->count + 1, k->bytes))
+            return ABUT_ERROR_MEMORY;
+        p->rounds[which] += is_next;
+        unsigned char *copy = (unsigned char *)to->data + to->count++ * k->bytes;
+        memcpy(copy, v, k->bytes);
+        for (uint32_t a = 0; a < k->corners; a++) {
+            if (t->local[v[a]] == ABUT_NONE) {
+                t->local[v[a]] = p->count++;
+                if (push_number(t, &made->list, v[a]))
+                    return ABUT_ERROR_MEMORY;
+            }
+            ((uint32_t *)(void *)copy)[a] = t->local[v[a]];
+        }
     }
-    for (uint32_t i = 0; i < COLOURS; i++) {
-        slot[i] = rounds * PATCH_LANES;
-        rounds += i == LAST_COLOUR ? tally[i] : (tally[i] + PATCH_LANES - 1) / PATCH_LANES;
-    }
-    const size_t begin = made->slots[which].count, count = (size_t)rounds * PATCH_LANES;
-    p->first_slot[2 * inner + which] = (uint32_t)begin;
-    p->rounds[2 * inner + which] = rounds;
-    if (abuti_vector_reserve(t->c->context, &made->slots[which], begin + count, k->bytes))
+    *list = m;
+    return push_number(t, &made->rounds, to->count);
+}
+
+static abut_status make_patch(cutter *t, const member **list, const member *end) {
+    cloth_patches *made = t->made;
+    cloth_patch *p = ABUTI_PUSH(t->c->context, &made->patches, cloth_patch);
+    if (!p)
         return ABUT_ERROR_MEMORY;
-    made->slots[which].count += count;
-    unsigned char *to = (unsigned char *)made->slots[which].data + begin * k->bytes;
-    memset(to, 0xff, count * k->bytes); /* ABUT_NONE */
-    for (uint32_t i = k->begin[number]; i < k->begin[number + 1]; i++) {
-        const uint32_t one = k->items[i], mine = k->colour[one];
-        if (k->is_inner[one] != inner)
-            continue;
-        uint32_t *v = (uint32_t *)(void *)(to + slot[mine] * k->bytes);
-        slot[mine] += mine == LAST_COLOUR ? PATCH_LANES : 1;
-        memcpy(v, k->from + one * k->bytes, k->bytes);
-        for (uint32_t a = 0; a < k->corners; a++)
-            v[a] = t->local[v[a]];
-    }
+    *p = (cloth_patch){.first = (uint32_t)made->list.count};
+    made->ends[(*list)->phase] = (uint32_t)made->patches.count;
+    const member *last = *list;
+    while (last < end && is_same_patch(last, *list))
+        last++;
+    for (int which = 0; which < 2; which++)
+        if (place_constraints(t, p, which, list, last))
+            return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < p->count; i++)
+        t->local[ABUTI_AT(&made->list, uint32_t, p->first + i)] = ABUT_NONE;
+    made->largest = p->count > made->largest ? p->count : made->largest;
     return ABUT_OK;
 }
 
 /* ---- all patches ---- */
 
-static abut_status cut(cutter *t) {
-    abut_cloth *c = t->c;
-    cloth_patches *made = t->made;
-    const uint32_t n = c->vertices, sheets = cloth_count_of(c, SHEETS);
-    for (uint32_t s = 0; s < sheets; s++)
-        made->count += (cloth_vertices_of(cloth_item_of(c, SHEETS, s)) + PATCH_OWN - 1) / PATCH_OWN;
-    if (ABUTI_ALLOCATE(c->context, ABUTI_ZEROED(made->patches, made->count),
-                       ABUTI_ARRAY(t->places, n), ABUTI_ARRAY(t->of, n), ABUTI_ARRAY(t->local, n),
-                       ABUTI_ARRAY(t->used, n)))
-        return ABUT_ERROR_MEMORY;
-    memset(t->local, 0xff, n * sizeof *t->local);
-    for (uint32_t i = 0; i < n; i++)
+static void group_vertices(cutter *t) {
+    for (uint32_t i = 0; i < t->c->vertices; i++) {
         t->places[i] = (place){0, i};
-    for (uint32_t s = 0, first = 0; s < sheets; s++) {
-        const cloth_item *item = cloth_item_of(c, SHEETS, s);
+        t->seams[i] = NO_SEAM;
+        t->root[i] = i;
+        t->local[i] = ABUT_NONE;
+    }
+    for (uint32_t s = 0, first = 0; s < cloth_count_of(t->c, SHEETS); s++) {
+        const cloth_item *item = cloth_item_of(t->c, SHEETS, s);
         const uint32_t count = cloth_vertices_of(item), parts = (count + PATCH_OWN - 1) / PATCH_OWN;
         if (parts)
             halve(t, t->places + item->vertex, count, parts, first);
         first += parts;
     }
+}
+
+static abut_status cut(cutter *t) {
+    const size_t n = t->c->vertices;
+    t->count = t->kinds[0].count + t->kinds[1].count;
+    if (ABUTI_ALLOCATE(t->c->context, ABUTI_ZEROED(t->members, t->count), ABUTI_ARRAY(t->places, n),
+                       ABUTI_ARRAY(t->of, n), ABUTI_ARRAY(t->seams, n), ABUTI_ARRAY(t->root, n),
+                       ABUTI_ARRAY(t->local, n), ABUTI_ARRAY(t->used, n)))
+        return ABUT_ERROR_MEMORY;
+    group_vertices(t);
+    for (uint32_t i = 0; i < t->count; i++) {
+        const bool is_edge = i >= t->kinds[0].count;
+        t->members[i].kind = is_edge;
+        t->members[i].index = is_edge ? i - t->kinds[0].count : i;
+    }
+    find_phases(t);
+    find_components(t);
+    colour(t);
+    qsort(t->members, t->count, sizeof *t->members, compare_members);
     abut_status status = ABUT_OK;
-    for (int k = 0; k < 2 && !status; k++) {
-        status = colour(t, &t->kinds[k]);
-        if (!status)
-            status = list_constraints(t, &t->kinds[k]);
-    }
-    for (uint32_t k = 0, at = 0; k < made->count && !status; at += made->patches[k++].own) {
-        cloth_patch *p = &made->patches[k];
-        p->first = (uint32_t)made->list.count;
-        for (uint32_t i = 0; i < p->own && !status; i++)
-            status = add_vertex(t, p, t->places[at + i].vertex);
-        for (uint32_t group = 0; group < 4 && !status; group++)
-            status = place_constraints(t, k, group & 1, group >> 1);
-        for (uint32_t i = 0; i < p->all; i++)
-            t->local[ABUTI_AT(&made->list, uint32_t, p->first + i)] = ABUT_NONE;
-        made->largest = p->all > made->largest ? p->all : made->largest;
-    }
+    const member *at = t->members, *end = at + t->count;
+    while (at < end && !status)
+        status = make_patch(t, &at, end);
+    for (int phase = 1; phase < CLOTH_PHASES; phase++)
+        if (t->made->ends[phase] < t->made->ends[phase - 1])
+            t->made->ends[phase] = t->made->ends[phase - 1];
     return status;
 }
 
@@ -236,17 +298,16 @@ abut_status abuti_cloth_divide(abut_cloth *c) {
                            .corners = 2,
                            .bytes = sizeof *c->edges}}};
     abut_status status = cut(&t);
-    for (int k = 0; k < 2; k++)
-        ABUTI_RELEASE(c->context, t.kinds[k].colour, t.kinds[k].is_inner, t.kinds[k].begin,
-                      t.kinds[k].items);
-    ABUTI_RELEASE(c->context, t.places, t.of, t.local, t.used);
+    ABUTI_RELEASE(c->context, t.members, t.places, t.of, t.seams, t.root, t.local, t.used);
     if (status)
         abuti_cloth_free_patches(c);
+    c->patches.is_made = !status;
     return status;
 }
 
 void abuti_cloth_free_patches(abut_cloth *c) {
     cloth_patches *p = &c->patches;
-    ABUTI_RELEASE(c->context, p->patches, p->list.data, p->slots[0].data, p->slots[1].data);
+    ABUTI_RELEASE(c->context, p->patches.data, p->list.data, p->rounds.data, p->constraints[0].data,
+                  p->constraints[1].data);
     memset(p, 0, sizeof *p);
 }

@@ -6,6 +6,7 @@ typedef struct turn {
     cloth_host *h;
     cloth_substep s;
     const vec3 *velocity; /* at the start of the substep */
+    uint32_t first;       /* patch of the phase */
     const vec3 *from;     /* positions before a pass over contacts, and after it */
     vec3 *to;
     abut_status status; /* of the loops; after a cancellation no further loop starts */
@@ -32,8 +33,8 @@ static void free_arrays(abut_cloth *c) {
     if (!h)
         return;
     ABUTI_RELEASE(c->context, h->x, h->now, h->next, h->push, h->sums, h->pressures, h->heads,
-                  h->chain, h->selves, h->corner_heads, h->corner_chain, h->touches, h->nearest,
-                  h->hits, h->at, h->inverse, h->totals);
+                  h->chain, h->selves, h->corner_heads, h->corner_chain, h->shares, h->touches,
+                  h->nearest, h->hits, h->at, h->inverse, h->totals);
     memset(h, 0, sizeof *h);
 }
 
@@ -46,7 +47,13 @@ static abut_status prepare(abut_cloth *c) {
     cloth_host *h = c->host;
     const size_t n = c->vertices, selves = c->options.ignore_self ? 0 : n;
     const size_t hits = c->radial ? n : 0, touches = c->all_vertices > n && !c->radial ? n : 0;
-    const size_t scratch = c->patches.largest * abuti_chunk_count(c->patches.count, patch_grain(c));
+    size_t scratch = 0;
+    for (uint32_t phase = 0; phase < CLOTH_PHASES; phase++) {
+        const uint32_t patches = cloth_patch_count(&c->patches, phase);
+        const size_t tasks = abuti_chunk_count(patches, patch_grain(c));
+        scratch = tasks > scratch ? tasks : scratch;
+    }
+    scratch *= c->patches.largest;
     abut_status status =
         ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(h->x, n), ABUTI_ARRAY(h->now, n),
                        ABUTI_ARRAY(h->next, n), ABUTI_ARRAY(h->push, c->triangles),
@@ -56,7 +63,7 @@ static abut_status prepare(abut_cloth *c) {
                        ABUTI_ARRAY(h->totals, abuti_chunk_count(n, c->grain)),
                        ABUTI_ARRAY(h->heads, selves ? (size_t)c->search.mask + 1 : 0),
                        ABUTI_ARRAY(h->chain, selves), ABUTI_ARRAY(h->selves, selves),
-                       ABUTI_ARRAY(h->corner_heads, selves),
+                       ABUTI_ARRAY(h->corner_heads, selves), ABUTI_ARRAY(h->shares, selves),
                        ABUTI_ARRAY(h->corner_chain, 3 * selves), ABUTI_ARRAY(h->hits, hits),
                        ABUTI_ARRAY(h->touches, touches), ABUTI_ARRAY(h->nearest, touches));
     c->arrays = (cloth_arrays){abut_array_host(c->position), abut_array_host(c->end),
@@ -86,6 +93,24 @@ static void list_corners(abut_cloth *c) {
             h->corner_chain[3 * i + k] = *head;
             *head = 3 * i + k;
         }
+}
+
+static void sum_shares(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    const cloth_host *h = t->h;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++)
+        h->shares[v] = cloth_shares_of((uint32_t)v, h->selves, h->corner_heads, h->corner_chain);
+}
+
+static void scale_contacts(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    const cloth_host *h = t->h;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++)
+        if (h->selves[v].vertex[0] != ABUT_NONE)
+            h->selves[v].scale =
+                cloth_scale_of(&h->selves[v], (uint32_t)v, t->c->inverse_mass, h->shares);
 }
 
 static void add_contact(cloth_totals *totals, double gap) {
@@ -118,10 +143,10 @@ static void find_contacts_of(void *data, size_t chunk, size_t begin, size_t end)
                 add_contact(&totals, gap);
         }
         if (t->s.has_touches) {
-            double gap =
-                cloth_touch_of(&h->nearest[i], v, c->position[i], c->search.range, c->vertices,
-                               c->part_of, c->parts, c->groups[BODIES].indices,
-                               c->position + c->vertices, cloth_body_end(c), &h->touches[i]);
+            double gap = cloth_touch_of(&h->nearest[i], v, c->position[i], c->search.range,
+                                        c->vertices, c->part_of, c->parts,
+                                        c->groups[BODIES].indices, c->position + c->vertices,
+                                        cloth_body_end(c), &h->touches[i], &c->pushes[i]);
             if (h->touches[i].is_near)
                 add_contact(&totals, gap);
         }
@@ -137,14 +162,17 @@ static abut_status find_contacts(abut_cloth *c) {
     run(&t, c->vertices, c->grain, find_contacts_of);
     if (t.status)
         return t.status;
-    if (t.s.has_selves)
+    if (t.s.has_selves) {
         list_corners(c);
+        run(&t, c->vertices, c->grain, sum_shares);
+        run(&t, c->vertices, c->grain, scale_contacts);
+    }
     for (size_t i = 0; i < abuti_chunk_count(c->vertices, c->grain); i++) {
         c->totals.contacts += h->totals[i].contacts;
         if (h->totals[i].thinnest < c->totals.thinnest)
             c->totals.thinnest = h->totals[i].thinnest;
     }
-    return ABUT_OK;
+    return t.status;
 }
 
 /* ---- a substep ---- */
@@ -218,11 +246,11 @@ static void move_vertices(void *data, size_t chunk, size_t begin, size_t end) {
              k++)
             force = v3_add(force, h->push[view->vertex_faces[k]]);
         const double w = c->inverse_mass[i];
-        vec3 at = cloth_predicted(&t->s, c->parts[c->part_of[i]].damping, w, force, t->velocity[i],
-                                  h->x[i]);
-        if (t->s.has_holds && c->held_of[i] != ABUT_NONE)
-            at = cloth_held_at(&t->s, &ABUTI_AT(&c->holds, cloth_hold, c->held_of[i]), w, at);
-        h->now[i] = at;
+        cloth_hold *hold = t->s.has_holds && c->held_of[i] != ABUT_NONE
+                               ? &ABUTI_AT(&c->holds, cloth_hold, c->held_of[i])
+                               : NULL;
+        h->next[i] = cloth_moved(&t->s, c->parts[c->part_of[i]].damping, w, force, t->velocity[i],
+                                 h->x[i], hold);
     }
 }
 
@@ -231,25 +259,26 @@ static void solve_patches(void *data, size_t chunk, size_t begin, size_t end) {
     abut_cloth *c = t->c;
     const cloth_host *h = t->h;
     const cloth_patches *all = &c->patches;
+    const cloth_hinge *hinges = all->constraints[0].data;
+    const cloth_edge *edges = all->constraints[1].data;
+    const uint32_t *rounds = all->rounds.data;
     vec3 *at = h->at + chunk * all->largest;
     double *inverse = h->inverse + chunk * all->largest;
-    for (const cloth_patch *p = all->patches + begin; p < all->patches + end; p++) {
+    for (size_t k = begin; k < end; k++) {
+        const cloth_patch *p = &ABUTI_AT(&all->patches, cloth_patch, t->first + k);
         const uint32_t *list = &ABUTI_AT(&all->list, uint32_t, p->first);
-        for (uint32_t i = 0; i < p->all; i++) {
-            at[i] = h->now[list[i]];
+        const uint32_t *hinge_rounds = rounds + p->first_round[0],
+                       *edge_rounds = rounds + p->first_round[1];
+        const cloth_pins pins = {list, c->held_of, c->holds.data};
+        for (uint32_t i = 0; i < p->count; i++) {
+            at[i] = h->next[list[i]];
             inverse[i] = c->inverse_mass[list[i]];
         }
-        for (int k = 0; k < 4; k += 2) {
-            const cloth_hinge *hinge = (const cloth_hinge *)all->slots[0].data + p->first_slot[k];
-            const cloth_edge *edge = (const cloth_edge *)all->slots[1].data + p->first_slot[k + 1];
-            for (uint32_t i = 0; i < p->rounds[k] * PATCH_LANES; i++)
-                if (hinge[i].vertex[0] != ABUT_NONE)
-                    cloth_hold_hinge(&t->s, hinge[i], inverse, at);
-            for (uint32_t i = 0; i < p->rounds[k + 1] * PATCH_LANES; i++)
-                if (edge[i].vertex[0] != ABUT_NONE)
-                    cloth_hold_edge(&t->s, edge[i], inverse, at);
-        }
-        for (uint32_t i = 0; i < p->own; i++)
+        for (uint32_t i = hinge_rounds[0]; i < hinge_rounds[p->rounds[0]]; i++)
+            cloth_hold_hinge(&t->s, hinges[i], &pins, inverse, at);
+        for (uint32_t i = edge_rounds[0]; i < edge_rounds[p->rounds[1]]; i++)
+            cloth_hold_edge(&t->s, edges[i], &pins, inverse, at);
+        for (uint32_t i = 0; i < p->count; i++)
             h->next[list[i]] = at[i];
     }
 }
@@ -260,8 +289,11 @@ static void keep_contacts(void *data, size_t chunk, size_t begin, size_t end) {
     const cloth_host *h = t->h;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
-        t->to[v] = cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves,
-                                       h->corner_heads, h->corner_chain, h->touches, h->x, t->from);
+        cloth_hold *hold =
+            c->held_of[v] != ABUT_NONE ? &ABUTI_AT(&c->holds, cloth_hold, c->held_of[v]) : NULL;
+        t->to[v] =
+            cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves, h->corner_heads,
+                                h->corner_chain, h->touches, c->pushes, hold, h->x, t->from);
         c->next_velocity[v] = v3_scale(v3_sub(t->to[v], h->x[v]), 1 / t->s.h);
     }
 }
@@ -289,7 +321,10 @@ static abut_status advance(abut_cloth *c, double seconds) {
         if (cloth_has_air(&t.s))
             run(&t, c->triangles, c->grain, push_triangles);
         run(&t, c->vertices, c->grain, move_vertices);
-        run(&t, c->patches.count, patch_grain(c), solve_patches);
+        for (uint32_t phase = 0; phase < CLOTH_PHASES; phase++) {
+            t.first = cloth_first_patch(&c->patches, phase);
+            run(&t, cloth_patch_count(&c->patches, phase), patch_grain(c), solve_patches);
+        }
         for (uint32_t pass = 0; pass < t.s.passes; pass++) {
             t.from = pass & 1 ? h->now : h->next;
             t.to = pass & 1 ? h->next : h->now;

@@ -4,21 +4,18 @@
  * all of them in each of many short substeps (Macklin et al. 2019, "Small steps in physics
  * simulation"), so that multipliers are not stored.
  *
- * The cloth is divided into patches of some hundred vertices. A patch copies its own vertices and
- * those that its constraints refer to, applies all of these constraints round by round, and stores
- * only its own vertices (restricted additive Schwarz: Cai, Sarkis 1999). So constraints that two
- * patches share are applied by both, each to its own copies. A work-group solves a patch in local
- * memory, and a substep has two launches, and one per pass over contacts. With one launch per
- * colour of constraints it had some twenty-five, which took longer than the work.
- *
- * Constraints that patches share come first, all in the same order. So two patches compute the same
- * motion from them, and momentum is conserved, except at corners of three patches. In any other
- * order a ball under pressure propels itself.
+ * Constraints are divided into patches of some hundred vertices, in three phases: those inside
+ * groups of vertices, those between two groups, and the rest, at corners of groups (patches.c).
+ * Patches of a phase have no vertex in common. A work-group copies the vertices of a patch to local
+ * memory, applies its constraints round by round, and stores them. So each constraint is applied
+ * once, which conserves momentum, and a substep has four launches, and one per pass over contacts.
+ * With one launch per colour of constraints it had some twenty-five, which took longer than the
+ * work.
  *
  * Contacts follow constraints: a vertex stays on its side of a plane that moves with the body, and
  * keeps a distance from the face of the cloth that was nearest to it at the start of the step,
- * among those that are not near it at rest. Vertex and face move by half each, all at once
- * (Jacobi). Contacts guarantee nothing: that does impacts.c. x are the current positions of
+ * among those that are not near it at rest. Vertex and face get opposite momentum, all contacts at
+ * once (Jacobi). Contacts guarantee nothing: that does impacts.c. x are the current positions of
  * vertices, w their inverse masses. */
 #ifndef ABUTI_CLOTH_SOLVER_SHARED_H
 #define ABUTI_CLOTH_SOLVER_SHARED_H
@@ -59,12 +56,14 @@ static inline vec3 cloth_round(vec3 a) {
 
 /* ---- data ---- */
 
-/* Largest number of own vertices of a patch; work-items of a patch, which is also the largest
- * number of constraints per round; largest number of vertices including copies, on devices. */
+/* Largest number of vertices of a group; work-items of a patch, which is also the largest number
+ * of constraints per round; largest number of vertices of a patch, on devices. */
 enum { PATCH_OWN = 128, PATCH_LANES = 64, PATCH_ALL = 1024 };
 /* Work-items of the other groups; those that search for the face of a vertex: at least the number
  * of cells around it. */
 enum { CLOTH_GROUP = 64, CELL_LANES = 32 };
+
+enum { CLOTH_PHASES = 3 };
 
 /* Passes over contacts of the cloth with itself. */
 enum { CONTACT_PASSES = 3 };
@@ -99,7 +98,14 @@ typedef struct cloth_self {
     double weight[3];
     vec3 normal;            /* unit, towards the vertex */
     double least, friction; /* distance to keep */
+    double scale;           /* momentum per distance, times the seconds of a substep */
 } cloth_self;
+
+/* The sum of what touches have moved a vertex in a step; only of vertices that touch a body. */
+typedef struct cloth_push {
+    vec3 moved;
+    word32 part, spare; /* the body; ABUT_NONE if the vertex touches none */
+} cloth_push;
 
 /* An attached vertex; see abut_cloth_attachment. Vertex and triangle are those of all sheets and of
  * all bodies. */
@@ -108,6 +114,8 @@ typedef struct cloth_hold {
     double weight[3], offset;
     double compliance; /* m/N; 0 = pinned */
     vec3 from, to;     /* target at the start and end of a step */
+    double mass;       /* of the vertex */
+    vec3 load;         /* impulse on the target in a step, times the seconds of a substep */
 } cloth_hold;
 
 /* A sheet or a body. For bodies, thickness and friction below 0 are those of the sheet. */
@@ -140,12 +148,12 @@ typedef struct cloth_substep {
     word32 spare;
 } cloth_substep;
 
-/* Rounds of hinges, then of edges that several patches share, then the same for inner ones;
- * PATCH_LANES slots each. Unused slots have no first vertex. Vertex indices of constraints are
- * local to the patch. */
+/* Rounds of hinges, then of edges. The constraints of a round have no vertex in common; a list has
+ * the first constraint of each round, and the end of the last one. Vertex indices of constraints
+ * are local to the patch. */
 typedef struct cloth_patch {
-    word32 first, own, all; /* in the list of vertices: its own, then the others */
-    word32 first_slot[4], rounds[4];
+    word32 first, count; /* in the list of vertices */
+    word32 first_round[2], rounds[2];
 } cloth_patch;
 
 /* Totals of a step over all vertices. */
@@ -249,6 +257,7 @@ static inline void cloth_place_hold(cloth_hold *h, const ABUTI_GLOBAL word32 *bo
     h->to = is_given ? given[1] : cloth_place_of(h, body_corners, body_end);
     h->from = is_given ? given[0] : cloth_place_of(h, body_corners, body);
     h->from = h->compliance > 0 ? h->from : at;
+    h->load = v3(0, 0, 0);
 }
 
 /* The position of an attached vertex, from `at`: its target if it is pinned; otherwise a spring
@@ -263,25 +272,39 @@ static inline vec3 cloth_held_at(const cloth_substep *s, const ABUTI_GLOBAL clot
     return pull < 1 ? v3_along(at, pull, v3_sub(place, at)) : place;
 }
 
+/* The position of a vertex after free motion from x, and after its hold, which may be null. The
+ * target of the hold absorbs the difference. */
+static inline vec3 cloth_moved(const cloth_substep *s, double damping, double w, vec3 force,
+                               vec3 velocity, vec3 x, ABUTI_GLOBAL cloth_hold *hold) {
+    if (!hold)
+        return cloth_predicted(s, damping, w, force, velocity, x);
+    const double mass = hold->mass;
+    vec3 at = cloth_predicted(s, damping, mass > 0 ? 1 / mass : 0, force, velocity, x);
+    vec3 held = cloth_held_at(s, hold, w, at);
+    hold->load = v3_along(hold->load, -mass, v3_sub(held, at));
+    return held;
+}
+
 /* ---- constraints ---- */
 
-/* Moves the vertices x of an edge, with inverse masses w, together or apart. Returns false if
- * there is nothing to do. */
+/* A constraint of vertices x with inverse masses w gives vertex k the momentum part[k] * along,
+ * times the seconds of the substep. Returns false if there is nothing to do. For an edge: */
 static inline bool cloth_pull_edge(const cloth_substep *s, const cloth_edge *e, const double *w,
-                                   vec3 *x) {
+                                   const vec3 *x, vec3 *along, double *part) {
     vec3 d = v3_sub(x[1], x[0]);
     double length = cloth_length(d);
     if (!(w[0] + w[1] > 0) || !(length > 0))
         return false;
     double lambda = (length - e->rest) / (w[0] + w[1] + e->compliance / (s->h * s->h)) / length;
-    x[0] = v3_along(x[0], w[0] * lambda, d);
-    x[1] = v3_along(x[1], -w[1] * lambda, d);
+    *along = d;
+    part[0] = lambda;
+    part[1] = -lambda;
     return true;
 }
 
 /* The same for the four vertices of a hinge. */
 static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g, const double *w,
-                                    vec3 *x) {
+                                    const vec3 *x, vec3 *along, double *part) {
     vec3 sum = v3(0, 0, 0);
     double weight = g->compliance / (s->h * s->h);
     for (int k = 0; k < 4; k++) {
@@ -292,24 +315,43 @@ static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g
     if (!(length > s->least_bend) || !(weight > 0))
         return false;
     double lambda = (length - g->rest) / weight / length;
+    *along = sum;
     for (int k = 0; k < 4; k++)
-        x[k] = v3_along(x[k], -lambda * w[k] * g->k[k], sum);
+        part[k] = -lambda * g->k[k];
     return true;
 }
 
+/* The vertices of a patch and their holds. */
+typedef struct cloth_pins {
+    const ABUTI_GLOBAL word32 *list; /* of its vertices */
+    const ABUTI_GLOBAL word32 *held_of;
+    ABUTI_GLOBAL cloth_hold *holds;
+} cloth_pins;
+
+/* A pinned vertex passes momentum on to its target. */
+static inline void cloth_load_pin(const cloth_pins *pins, word32 vertex, double part, vec3 along) {
+    const word32 h = pins->held_of[pins->list[vertex]];
+    if (h != ABUT_NONE)
+        pins->holds[h].load = v3_along(pins->holds[h].load, part, along);
+}
+
 /* Applies a constraint to the positions of a patch. */
-#define CLOTH_HOLD(name, type, corners, pull)                                            \
-    static inline void name(const cloth_substep *s, type c, const CLOTH_LOCAL double *w, \
-                            CLOTH_LOCAL vec3 *x) {                                       \
-        double some_w[corners];                                                          \
-        vec3 some_x[corners];                                                            \
-        for (int k = 0; k < corners; k++) {                                              \
-            some_w[k] = w[c.vertex[k]];                                                  \
-            some_x[k] = x[c.vertex[k]];                                                  \
-        }                                                                                \
-        if (pull(s, &c, some_w, some_x))                                                 \
-            for (int k = 0; k < corners; k++)                                            \
-                x[c.vertex[k]] = some_x[k];                                              \
+#define CLOTH_HOLD(name, type, corners, pull)                                       \
+    static inline void name(const cloth_substep *s, type c, const cloth_pins *pins, \
+                            const CLOTH_LOCAL double *w, CLOTH_LOCAL vec3 *x) {     \
+        double some_w[corners], part[corners];                                      \
+        vec3 some_x[corners], along;                                                \
+        for (int k = 0; k < corners; k++) {                                         \
+            some_w[k] = w[c.vertex[k]];                                             \
+            some_x[k] = x[c.vertex[k]];                                             \
+        }                                                                           \
+        if (!pull(s, &c, some_w, some_x, &along, part))                             \
+            return;                                                                 \
+        for (int k = 0; k < corners; k++)                                           \
+            if (some_w[k] > 0)                                                      \
+                x[c.vertex[k]] = v3_along(some_x[k], some_w[k] * part[k], along);   \
+            else                                                                    \
+                cloth_load_pin(pins, c.vertex[k], part[k], along);                  \
     }
 CLOTH_HOLD(cloth_hold_edge, cloth_edge, 2, cloth_pull_edge)
 CLOTH_HOLD(cloth_hold_hinge, cloth_hinge, 4, cloth_pull_hinge)
@@ -324,20 +366,22 @@ static inline double cloth_distance_to_keep(double distance, double thick) {
 /* Computes the touch of a vertex from its closest point on bodies, whose vertices move from `body`
  * to `body_end`. Parts are those of all vertices: of sheets, then of bodies. Returns its distance;
  * the range if it touches nothing. */
-static inline double cloth_touch_of(const ABUTI_GLOBAL cloth_nearest *n, word32 v, vec3 at,
-                                    double range, word32 vertices,
-                                    const ABUTI_GLOBAL word32 *part_of,
-                                    const ABUTI_GLOBAL cloth_part *parts,
-                                    const ABUTI_GLOBAL word32 *body_corners,
-                                    const ABUTI_GLOBAL vec3 *body,
-                                    const ABUTI_GLOBAL vec3 *body_end, cloth_touch *touch) {
+static inline double
+cloth_touch_of(const ABUTI_GLOBAL cloth_nearest *n, word32 v, vec3 at, double range,
+               word32 vertices, const ABUTI_GLOBAL word32 *part_of,
+               const ABUTI_GLOBAL cloth_part *parts, const ABUTI_GLOBAL word32 *body_corners,
+               const ABUTI_GLOBAL vec3 *body, const ABUTI_GLOBAL vec3 *body_end, cloth_touch *touch,
+               ABUTI_GLOBAL cloth_push *push) {
     double distance = n->distance;
     touch->is_near = n->triangle != ABUT_NONE && distance > 0;
+    push->part = ABUT_NONE;
     if (!touch->is_near)
         return range;
     const ABUTI_GLOBAL word32 *corner = body_corners + 3 * (size_t)n->triangle;
     const ABUTI_GLOBAL cloth_part *mine = &parts[part_of[v]],
                                   *other = &parts[part_of[vertices + corner[0]]];
+    push->part = part_of[vertices + corner[0]];
+    push->moved = v3(0, 0, 0);
     touch->spare = 0;
     touch->point = n->point;
     touch->normal = v3_scale(v3_sub(at, touch->point), 1 / distance);
@@ -388,28 +432,46 @@ static inline vec3 cloth_push_apart(const cloth_self *self, word32 v,
     return v3_sub(v3_scale(self->normal, off), slip);
 }
 
-/* The position of vertex v that keeps its distance from the cloth. Each side of a contact moves by
- * half of what it requires, and a vertex by the mean of its contacts: that with its own face, and
- * those of faces that it is a corner of, by its weight in them. These are a linked list of 3 u + k
- * for corner k of the face of vertex u, in ascending order, so that the sum has the same bits
- * everywhere. */
-static inline vec3 cloth_keep_apart(word32 v, const ABUTI_GLOBAL cloth_self *selves,
-                                    const ABUTI_GLOBAL word32 *heads,
-                                    const ABUTI_GLOBAL word32 *chain,
-                                    const ABUTI_GLOBAL vec3 *before, const ABUTI_GLOBAL vec3 *now) {
+/* The contacts of vertex v are that with its own face, and those of faces that it is a corner of.
+ * These are a linked list of 3 u + k for corner k of the face of vertex u, in ascending order, so
+ * that sums have the same bits everywhere. Returns the sum of the weights of v in them. */
+static inline double cloth_shares_of(word32 v, const ABUTI_GLOBAL cloth_self *selves,
+                                     const ABUTI_GLOBAL word32 *heads,
+                                     const ABUTI_GLOBAL word32 *chain) {
+    double sum = selves[v].vertex[0] != ABUT_NONE ? 1 : 0;
+    for (word32 i = heads[v]; i != ABUT_NONE; i = chain[i])
+        sum += selves[i / 3].weight[i % 3];
+    return sum;
+}
+
+/* The momentum per distance of a contact. All contacts push at once (Jacobi), so it is reduced by
+ * those that the vertices share: the inverse of the sum of a row of the matrix of all contacts,
+ * with which they cannot push too far. */
+static inline double cloth_scale_of(const cloth_self *self, word32 v, const ABUTI_GLOBAL double *w,
+                                    const ABUTI_GLOBAL double *shares) {
+    double sum = w[v] * shares[v];
+    for (int k = 0; k < 3; k++)
+        sum += self->weight[k] * w[self->vertex[k]] * shares[self->vertex[k]];
+    return sum > 0 ? 1 / sum : 0;
+}
+
+/* The momentum that the contacts of vertex v give it, times the seconds of the substep. */
+static inline vec3 cloth_push_by_cloth(word32 v, const ABUTI_GLOBAL cloth_self *selves,
+                                       const ABUTI_GLOBAL word32 *heads,
+                                       const ABUTI_GLOBAL word32 *chain,
+                                       const ABUTI_GLOBAL vec3 *before,
+                                       const ABUTI_GLOBAL vec3 *now) {
     vec3 sum = v3(0, 0, 0);
-    double shares = 1;
     if (selves[v].vertex[0] != ABUT_NONE) {
         cloth_self self = selves[v];
-        sum = cloth_push_apart(&self, v, before, now);
+        sum = v3_scale(cloth_push_apart(&self, v, before, now), self.scale);
     }
     for (word32 i = heads[v]; i != ABUT_NONE; i = chain[i]) {
         cloth_self self = selves[i / 3];
-        const double share = self.weight[i % 3];
-        sum = v3_along(sum, -share, cloth_push_apart(&self, i / 3, before, now));
-        shares += share;
+        sum = v3_along(sum, -self.weight[i % 3] * self.scale,
+                       cloth_push_apart(&self, i / 3, before, now));
     }
-    return v3_along(now[v], 0.5 / shares, sum);
+    return sum;
 }
 
 /* ---- search for faces of the cloth ---- */
@@ -561,6 +623,7 @@ static inline double cloth_self_of(const cloth_search *s, const cloth_sheets *al
         self->weight[k] = best->weight[k];
     }
     self->spare = 0;
+    self->scale = 0;
     const word32 a = self->vertex[0], b = self->vertex[1], c = self->vertex[2];
     const ABUTI_GLOBAL vec3 *x = all->x, *rest = all->rest;
     const ABUTI_GLOBAL cloth_part *mine = &all->parts[all->part_of[v]],
@@ -579,22 +642,29 @@ static inline double cloth_self_of(const cloth_search *s, const cloth_sheets *al
 
 /* ---- the ends of a substep and of a step ---- */
 
-/* The position of a vertex that keeps its contacts. x are the positions at the start of the
+/* The position of a vertex that keeps its contacts. The target of a pinned vertex absorbs their
+ * momentum; `hold` may be null. x are the positions at the start of the
  * substep, `now` those after constraints or the last pass. */
-static inline vec3 cloth_keep_contacts(const cloth_substep *s, word32 v, double w,
-                                       const ABUTI_GLOBAL cloth_self *selves,
-                                       const ABUTI_GLOBAL word32 *heads,
-                                       const ABUTI_GLOBAL word32 *chain,
-                                       const ABUTI_GLOBAL cloth_touch *touches,
-                                       const ABUTI_GLOBAL vec3 *x, const ABUTI_GLOBAL vec3 *now) {
+static inline vec3
+cloth_keep_contacts(const cloth_substep *s, word32 v, double w,
+                    const ABUTI_GLOBAL cloth_self *selves, const ABUTI_GLOBAL word32 *heads,
+                    const ABUTI_GLOBAL word32 *chain, const ABUTI_GLOBAL cloth_touch *touches,
+                    ABUTI_GLOBAL cloth_push *pushes, ABUTI_GLOBAL cloth_hold *hold,
+                    const ABUTI_GLOBAL vec3 *x, const ABUTI_GLOBAL vec3 *now) {
     vec3 at = now[v];
+    if (s->has_selves) {
+        vec3 push = cloth_push_by_cloth(v, selves, heads, chain, x, now);
+        at = v3_along(at, w, push);
+        if (hold && !(w > 0))
+            hold->load = v3_add(hold->load, push);
+    }
     if (!(w > 0))
         return at;
-    if (s->has_selves)
-        at = cloth_keep_apart(v, selves, heads, chain, x, now);
     if (s->has_touches && touches[v].is_near) {
         cloth_touch touch = touches[v];
-        at = cloth_keep_touch(s, &touch, x[v], at);
+        vec3 to = cloth_keep_touch(s, &touch, x[v], at);
+        pushes[v].moved = v3_add(pushes[v].moved, v3_sub(to, at));
+        at = to;
     }
     return at;
 }

@@ -21,10 +21,12 @@ static abut_status prepare(abut_cloth *c) {
     if (status || c->is_prepared)
         return status;
     c->search = search_of(c);
-    if (!c->patches.patches)
+    if (!c->patches.is_made)
         status = abuti_cloth_divide(c);
     if (!status && !c->radial)
         status = abuti_cloth_prepare_impacts(c);
+    if (!status && c->all_vertices > c->vertices && !c->radial && !c->pushes)
+        status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->pushes, c->vertices));
     if (!status)
         status = c->backend->prepare(c);
     c->is_prepared = !status;
@@ -35,6 +37,8 @@ void abuti_cloth_unprepare(abut_cloth *c) {
     abuti_cloth_free_patches(c);
     abuti_cloth_release_impacts(c);
     abuti_cloth_release_pushing(c);
+    abuti_release(c->context, c->pushes);
+    c->pushes = NULL;
     for (int which = 0; which < 2; which++) {
         abut_bvh_destroy(c->groups[which].bvh);
         c->groups[which].bvh = NULL;
@@ -131,6 +135,7 @@ static void accept(abut_cloth *c, double seconds, abut_cloth_report *report) {
         c->groups[BODIES].moved++;
     else
         changed = abuti_cloth_finish_impacts(c, seconds, report);
+    abuti_cloth_find_impulses(c, seconds);
     c->groups[SHEETS].moved++;
     vec3 *velocity = c->velocity;
     c->velocity = c->next_velocity;
@@ -147,6 +152,7 @@ static void move_bodies(abut_cloth *c) {
             c->goal[i] = c->position[i];
     }
     c->groups[BODIES].moved++;
+    abuti_cloth_find_impulses(c, 1);
 }
 
 static abut_status step(abut_cloth *c, double seconds, abut_cloth_report *report) {
@@ -163,7 +169,7 @@ static abut_status step(abut_cloth *c, double seconds, abut_cloth_report *report
     const double planned = abuti_seconds();
     if (!status)
         status = c->radial ? abuti_cloth_leave_fields(c, seconds, report)
-                           : abuti_cloth_resolve_impacts(c, report);
+                           : abuti_cloth_resolve_impacts(c, seconds, report);
     if (!status)
         status = check_totals(c);
     if (status)

@@ -46,6 +46,20 @@ class Cloths(unittest.TestCase):
         material = cloth.material(1)
         self.assertEqual((material["stretch"], material["density"], material["friction"]), (200, 0.2, 0.4))
 
+    def test_bodies_get_impulses(self):
+        cloth = abut.Cloth(gravity=[0, 0, -9.81])
+        cloth.add_sheet(sheet(8).transformed([0, 0, 0.53]), damping=1)
+        box = cloth.add_body(abut.shape("box", size=1.2), [0, 0, -0.1])
+        np.testing.assert_array_equal(cloth.body_impulse(box), np.zeros((2, 3)))
+        for _ in range(60):
+            cloth.step()
+        linear, angular = cloth.body_impulse(box, [1, 0, 0])
+        weight = 0.2 * 9.81 / 60  # one square metre of 0.2 kg
+        self.assertAlmostEqual(linear[2], -weight, delta=0.1 * weight)
+        self.assertAlmostEqual(angular[1], -weight, delta=0.1 * weight)
+        with self.assertRaisesRegex(abut.ArgumentError, "body is 3"):
+            cloth.body_impulse(3)
+
     def test_attachments(self):
         cloth = abut.Cloth(gravity=[0, 0, -9.81])
         number = cloth.add_sheet(sheet(6))

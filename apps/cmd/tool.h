@@ -391,7 +391,8 @@ void plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t 
 /* ---- apps/demos: scenes of `abut demo`, each with its exit code ---- */
 
 int demo_clash(tool_run *tool, const tool_arguments *arguments); /* known interferences */
-int demo_cloth(tool_run *tool, const tool_arguments *arguments); /* ball to cape */
+int demo_cloth(tool_run *tool, const tool_arguments *arguments); /* ball to garments */
+#define DEMO_GARMENTS "dress|cape|overcoat|trousers-and-top" /* abut_garment_kind_name() */
 int demo_falls(tool_run *tool, const tool_arguments *arguments); /* stairs, snow, bounce */
 int demo_letters(tool_run *tool, const tool_arguments *arguments);
 int demo_line(tool_run *tool, const tool_arguments *arguments);

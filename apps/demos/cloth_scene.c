@@ -29,7 +29,7 @@
 #define BOARD_SIDE 1.0
 #define BOARD_THICK 0.08
 #define SHEET_SIDE 1.7
-/* dress, cape */
+/* garments */
 #define CHARACTER_SECONDS (1.0 / 30)
 #define BLEND_SECONDS 1.0 /* from the rest pose into the clip */
 #define EASE 0.0105       /* of the height */
@@ -79,7 +79,8 @@ static double now(void) {
 }
 
 const char *scene_name(scene_kind kind) {
-    static const char *const names[] = {"ball", "sleeve", "sheet", "dress", "cape"};
+    static const char *const names[] = {"ball", "sleeve",   "sheet",           "dress",
+                                        "cape", "overcoat", "trousers-and-top"};
     return (unsigned)kind < SCENE_COUNT ? names[kind] : NULL;
 }
 
@@ -302,11 +303,19 @@ static abut_status make_body(scene *s) {
     return abut_mesh_create(s->context, &input, &s->meshes[1]);
 }
 
+/* The garment with the name of the scene. */
+static abut_garment_kind garment_kind(const scene *s) {
+    int kind = 0;
+    while (strcmp(scene_name(s->kind), abut_garment_kind_name((abut_garment_kind)kind)) != 0)
+        kind++;
+    return (abut_garment_kind)kind;
+}
+
 /* A garment of about as many triangles, its vertices as floats. */
 static abut_status make_garment(scene *s, const scene_options *o, double ease) {
     abut_garment_options options = abut_garment_options_default();
     double half = o->triangles / 2.0; /* vertices, except for those of boundaries */
-    options.kind = s->kind == SCENE_CAPE ? ABUT_GARMENT_CAPE : ABUT_GARMENT_DRESS;
+    options.kind = garment_kind(s);
     if (half + 1.6 * sqrt(half) > ABUT_GARMENT_PARTICLES_MAX)
         return abut_set_error(ABUT_ERROR_LIMIT, "a garment has at most 398000 triangles");
     options.particles = (uint32_t)fmax(half + 1.6 * sqrt(half), ABUT_GARMENT_PARTICLES_MIN);
@@ -415,6 +424,8 @@ static void choose_material(const scene *s, abut_cloth_material *m, abut_cloth_o
         break;
     case SCENE_DRESS:
     case SCENE_CAPE:
+    case SCENE_OVERCOAT:
+    case SCENE_TROUSERS_AND_TOP:
         o->body_may_lag = true;
         o->gravity = vec_scale(s->up, -9.81);
         break;
@@ -446,28 +457,13 @@ static abut_status make_cloth(scene *s, const scene_options *o) {
     return status;
 }
 
-/* Dresses the body, with increasing ease, until there are no intersections. */
+/* Dresses the body. The first step checks that there are no intersections. */
 static abut_status dress(scene *s, const scene_options *o) {
     abut_status status = make_body(s);
-    double ease = status ? 0 : EASE * height_of(s);
-    bool is_free = false;
-    for (int turn = 0; turn < 6 && !status && !is_free; turn++, ease *= 1.5) {
-        abut_cloth_destroy(s->cloth);
-        abut_mesh_destroy(s->meshes[0]);
-        abut_garment_destroy(s->garment);
-        s->cloth = NULL;
-        s->meshes[0] = NULL;
-        s->garment = NULL;
-        status = make_garment(s, o, ease);
-        if (!status)
-            status = make_cloth(s, o);
-        if (!status)
-            status = abut_cloth_is_free(s->cloth, &is_free);
-    }
-    if (!status && !is_free)
-        status =
-            abut_set_error(ABUT_ERROR_ARGUMENT, "no garment fits this character; it must stand "
-                                                "upright at rest, arms apart");
+    if (!status)
+        status = make_garment(s, o, o->ease > 0 ? o->ease : EASE * height_of(s));
+    if (!status)
+        status = make_cloth(s, o);
     if (!status && o->radial)
         status = make_fields(s, o);
     if (status)

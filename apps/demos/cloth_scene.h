@@ -11,7 +11,9 @@ typedef enum scene_kind {
     SCENE_SLEEVE,   /* an open sleeve slides along a rough bending rod */
     SCENE_SHEET,    /* a sheet on a square board, in the wind */
     SCENE_DRESS,    /* a character walks or dances in a dress */
-    SCENE_CAPE,     /* the same in a cape */
+    SCENE_CAPE,     /* the same in a cape, */
+    SCENE_OVERCOAT, /* an overcoat, */
+    SCENE_TROUSERS_AND_TOP, /* and trousers and top */
     SCENE_COUNT,
     SCENE_SOLID_COUNT = SCENE_DRESS /* the previous ones have no character */
 } scene_kind;
@@ -26,14 +28,14 @@ typedef struct scene scene;
 
 typedef struct scene_options {
     scene_kind kind;
-    uint32_t triangles;       /* of the cloth, approximate; 0 = 6000 */
-    uint32_t solid_triangles; /* approximate; 0 = half as many */
-    abut_character
-        *character;         /* of SCENE_DRESS and SCENE_CAPE, in metres; must outlive the scene */
-    uint32_t clip;          /* that it repeats; ABUT_NONE = no motion */
-    const uint32_t *joints; /* as in the options of a garment */
-    bool windy;             /* wind, which sheets always have */
-    abut_vec3 up;           /* its upward direction, of any length; zero = y */
+    uint32_t triangles;        /* of the cloth, approximate; 0 = 6000 */
+    uint32_t solid_triangles;  /* approximate; 0 = half as many */
+    abut_character *character; /* of scenes with a garment, in metres; must outlive the scene */
+    uint32_t clip;             /* that it repeats; ABUT_NONE = no motion */
+    const uint32_t *joints;    /* as in the options of a garment, */
+    double ease;               /* in metres; 0 = 0.0105 of the height. More if it does not fit */
+    bool windy;                /* wind, which sheets always have */
+    abut_vec3 up;              /* its upward direction, of any length; zero = y */
     bool radial; /* its body is radial fields with cells of SCENE_CELL: fast, not exact. The garment
                     may pass through itself, unless */
     bool self;   /* its vertices keep a distance from its faces */

@@ -20,26 +20,28 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
          stand = drop || word_in(which, "stack|wall|plates|shot|dominoes|bowl"),
          fall = word_in(which, "stairs|snow|bounce");
     if (!line && !stand && !fall && !clash && !pass &&
-        !word_in(which, "ball|sleeve|sheet|dress|cape"))
+        !word_in(which, "ball|sleeve|sheet|" DEMO_GARMENTS))
         tool_refuse(
             tool,
             "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, plane, line, "
-            "letters, stairs, snow, bounce, clash, ball, sleeve, sheet, dress and cape",
+            "letters, stairs, snow, bounce, clash, ball, sleeve, sheet, dress, cape, overcoat and "
+            "trousers-and-top",
             *which ? "unknown demo '" : "the name of a demo is missing", which, *which ? "'" : "");
-    check_options(tool, arguments,
-                  drop                              ? "png|bodies|seconds|seed|compare"
-                  : !strcmp(which, "shot")          ? "png|seconds"
-                  : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
-                  : stand                           ? "png|bodies|seconds|seed"
-                  : line                            ? "png"
-                  : pass                            ? "png|plot|frames|resolution|compare|device"
-                  : clash                           ? "png|bodies|seed"
-                  : !strcmp(which, "stairs") ? "png|bodies|frames|seed|resolution|compare|device"
-                  : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
-                  : word_in(which, "dress|cape")
-                      ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|"
-                        "wind|method|self|outside"
-                      : "png|triangles|solid|frames|record|meshes|device");
+    check_options(
+        tool, arguments,
+        drop                              ? "png|bodies|seconds|seed|compare"
+        : !strcmp(which, "shot")          ? "png|seconds"
+        : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
+        : stand                           ? "png|bodies|seconds|seed"
+        : line                            ? "png"
+        : pass                            ? "png|plot|frames|resolution|compare|device"
+        : clash                           ? "png|bodies|seed"
+        : !strcmp(which, "stairs")        ? "png|bodies|frames|seed|resolution|compare|device"
+        : fall                            ? "png|bodies|frames|seed|resolution|compare|device|model"
+        : word_in(which, DEMO_GARMENTS)
+            ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|ease|"
+              "wind|method|self|outside"
+            : "png|triangles|solid|frames|record|meshes|device");
     if (png)
         picture_check(tool, png->words);
     return stand   ? demo_stand(tool, arguments)
@@ -60,7 +62,7 @@ static const tool_option options[] = {
            "built-in character (10828)"),
     OPTION("frames", "N", COUNT,
            "number of frames, 60 per second: cloth 360 by default; stairs, snow, bounce 240; "
-           "letters 100; dress and cape: 300, 30 per second"),
+           "letters 100; garments: 300, 30 per second"),
     OPTION("record", "FILE", TEXT, "cloth: write the motion to FILE (.abutm)"),
     OPTION("meshes", "FOLDER", TEXT, "cloth: write the meshes of every frame into FOLDER"),
     DEVICE_OPTION,
@@ -77,23 +79,25 @@ static const tool_option options[] = {
            "stairs, snow, bounce: pixels along the larger side of each of three views (default: "
            "1024); letters: texels along each side of a map (512)"),
     OPTION("model", "FILE", TEXT,
-           "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: the "
+           "snow, bounce: a closed mesh to fall on (default: a critter); garments: the "
            "character: glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre"),
     OPTION("clip", "CLIP", TEXT,
-           "dress, cape: clip of the character, by name or number (default: the first)"),
+           "garments: clip of the character, by name or number (default: the first)"),
     OPTION("without", "LIST", TEXT,
-           "dress, cape: remove the triangles that these bones move, such as a sword or a hat"),
-    OPTION(
-        "joints", "LIST", TEXT,
-        "dress, cape: bones that determine the cut, such as neck=head (see 'abut help character')"),
-    FLAG("wind", "dress, cape: simulate wind; without --clip, the character does not move"),
+           "garments: remove the triangles that these bones move, such as a sword or a hat"),
+    OPTION("ease", "METRES", POSITIVE,
+           "garments: distance between body and garment (default: about 1/100 of the height); "
+           "increased if the garment would touch the body or itself"),
+    OPTION("joints", "LIST", TEXT,
+           "garments: bones that determine the cut, such as neck=head (see 'abut help character')"),
+    FLAG("wind", "garments: simulate wind; without --clip, the character does not move"),
     CHOICE("method", "HOW", CHOICE,
-           "dress, cape: collision of the cloth with the body: exact continuous collision "
+           "garments: collision of the cloth with the body: exact continuous collision "
            "detection, or radial fields (default: exact)",
            "exact|radial"),
     FLAG("self",
-         "dress, cape with --method radial: also keep vertices of the garment away from its faces"),
-    FLAG("outside", "dress, cape with --method radial: at the end of each frame, move vertices "
+         "garments with --method radial: also keep vertices of the garment away from its faces"),
+    FLAG("outside", "garments with --method radial: at the end of each frame, move vertices "
                     "that are inside the body (tested exactly) to its surface"),
     FLAG("compare", "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, "
                     "bounce: also find pairs by CInDeR as published, one for each pixel; letters: "
@@ -137,7 +141,8 @@ const tool_command command_demo = {
         "bends, a sheet on a board in the wind. Prints the time of a frame, the number of impacts, "
         "the smallest gap, and the number of frames with an intersection, decided exactly. The "
         "exit code is 3 if there is one.\n\n"
-        "dress, cape: the same for a garment on a character that moves from its rest pose into a "
+        "dress, cape, overcoat, trousers-and-top: the same for a garment on a character that moves "
+        "from its rest pose into a "
         "clip. A body whose parts pass through each other would crush the cloth between them. "
         "There its vertices are delayed; the number of them and the largest delay are printed. "
         "With radial fields only vertices are kept out of the body, and the cloth can pass through "
@@ -161,7 +166,8 @@ const tool_command command_demo = {
                 "  abut demo sheet --triangles 80000 --frames 1166 --record sheet.abutm\n"
                 "  abut demo ball --triangles 49000 --device gpu\n"
                 "  abut demo dress --model human.glb --clip dance --png dress.png\n"
-                "  abut demo cape --method radial --png cape.png\n",
+                "  abut demo cape --method radial --png cape.png\n"
+                "  abut demo overcoat --model human.glb --ease 0.03 --png overcoat.png\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
     .operand_range = {0, 1},

@@ -1,4 +1,5 @@
-/* abut demo ball, sleeve, sheet, dress, cape: cloth that does not pass through itself. */
+/* abut demo ball, sleeve, sheet, and the names of garments: cloth that does not pass through
+ * itself. */
 #include "character.h"
 
 #include "cloth_scene.h"
@@ -268,11 +269,12 @@ static void read_character(showing *s, const tool_arguments *arguments, scene_op
                      *method = option_given(arguments, "method"),
                      *clip = option_given(arguments, "clip"),
                      *joints = option_given(arguments, "joints"),
-                     *without = option_given(arguments, "without");
+                     *without = option_given(arguments, "without"),
+                     *ease = option_given(arguments, "ease");
     const bool radial = method && !strcmp(method->words, "radial");
     if ((option_given(arguments, "self") || option_given(arguments, "outside")) && !radial)
         tool_refuse(s->tool, "--self and --outside require --method radial");
-    if (!word_in(s->name, "dress|cape"))
+    if (!word_in(s->name, DEMO_GARMENTS))
         return;
     const char *who = model ? model->words : "mannequin-female";
     ensure(character_find(s->tool, who, options->solid_triangles, &s->character));
@@ -288,6 +290,7 @@ static void read_character(showing *s, const tool_arguments *arguments, scene_op
     options->outside = option_given(arguments, "outside") != NULL;
     options->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     options->joints = joints ? s->joints : NULL;
+    options->ease = ease ? ease->numbers[0] : 0;
     if (joints)
         joints_read(s->tool, s->character, joints->words, s->joints);
     if (clip)
@@ -301,9 +304,9 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                  .png = png ? png->words : NULL,
                  .record = option_words(arguments, "record", NULL),
                  .meshes = option_words(arguments, "meshes", NULL),
-                 .frames = frames                                          ? frames->counts[0]
-                           : word_in(arguments->operands[0], "dress|cape") ? 300
-                                                                           : 360};
+                 .frames = frames                                           ? frames->counts[0]
+                           : word_in(arguments->operands[0], DEMO_GARMENTS) ? 300
+                                                                            : 360};
     scene_options options = {.kind = SCENE_BALL};
     read_demo_cloth_options(tool, arguments, &options);
     read_character(&s, arguments, &options);

@@ -31,7 +31,9 @@ refuses "does not apply" demo dress --bodies 3
 fails "from 8000" demo dress --solid 300
 refuses "waltz" demo cape --clip waltz --frames 1
 fails "no-such.glb" demo dress --model no-such.glb
-for scene in dress cape; do
+fails "ease is 0.5; it must be at most" demo overcoat --solid 8000 --ease 0.5 --frames 1
+refuses "does not apply" demo sheet --ease 0.02
+for scene in dress cape overcoat trousers-and-top; do
     try 0 "$tool" demo $scene --solid 8000 --threads 1 --triangles 500 --frames 12 --json --png film.ppm --record $scene.abutm
     mute err
     is "it['scene'], it['frames'], it['frames_with_intersections'], it['frames_cut']" "('$scene', 12, 0, 0)"

@@ -155,7 +155,7 @@ static double ease_max(const garment_body *b) {
 static abut_status fail_touching(const garment_body *b, const abut_character *character,
                                  const char *kind, double ease, uint32_t *touched,
                                  garment_touch touch) {
-    char names[256];
+    char names[256], larger[64] = "";
     size_t used = 0;
     for (int i = 0; i < 4; i++) {
         uint32_t most = 0;
@@ -167,12 +167,14 @@ static abut_status fail_touching(const garment_body *b, const abut_character *ch
                                  character->bones[most].name);
         touched[most] = 0;
     }
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: the %s would touch %s at the bones %s, even with an ease of %g; remove "
-                      "parts that are not part of the body, or use a larger ease (at most %g) or "
-                      "more particles",
-                      b->who, kind, touch == TOUCHES_BODY ? "the body" : "itself", names, ease,
-                      ease_max(b));
+    if (ease < ease_max(b))
+        snprintf(larger, sizeof larger, "a larger ease (at most %.3g) or ", ease_max(b));
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT,
+        "%s: the %s would touch %s at the bones %s, even with an ease of %.3g; remove "
+        "bones that move objects or clothes (abut_character_remove_bones(), "
+        "--without), or use %smore particles",
+        b->who, kind, touch == TOUCHES_BODY ? "the body" : "itself", names, ease, larger);
 }
 
 static abut_status create_pieces(const garment_body *b, garment_piece *pieces, uint32_t count,
@@ -199,11 +201,12 @@ static abut_status create_separated_mesh(const garment_body *b, const abut_chara
     uint32_t *touched = abuti_allocate(b->context, character->info.bone_count, sizeof *touched);
     abut_status status = touched ? ABUT_OK : ABUT_ERROR_MEMORY;
     garment_touch touch = TOUCHES_BODY;
-    double ease = o->ease;
-    for (int i = 0; i < 4 && !status && touch != TOUCHES_NOTHING; i++) {
+    double ease = 0, next = o->ease;
+    for (int i = 0; i < 4 && next > ease && !status && touch != TOUCHES_NOTHING; i++) {
         abut_mesh_destroy(*mesh);
         *mesh = NULL;
-        ease *= i ? 1.35 : 1;
+        ease = next;
+        next = fmin(1.35 * ease, ease_max(b));
         *count = fill_pattern(b, o->kind, ease, pieces);
         status = create_pieces(b, pieces, *count, o->particles, mesh);
         if (!status)

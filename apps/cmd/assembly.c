@@ -126,6 +126,7 @@ static void add_scene(tool_run *tool, const char *path, const tool_text *text, b
         tool_refuse(tool, "--parts applies to mesh files only; a scene lists its bodies");
     abut_scene_options options = abut_scene_options_default();
     options.create_character = abut_character_create_named;
+    options.create_garment = abut_garment_create_named;
     progress_start(tool->progress, path);
     assembly->path = path;
     if (text)

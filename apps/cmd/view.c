@@ -50,6 +50,7 @@ static void read_result(tool_run *tool, const tool_arguments *arguments, viewing
     } else if (strcmp(ending, "json") == 0) {
         abut_scene_options options = abut_scene_options_default();
         options.create_character = abut_character_create_named;
+        options.create_garment = abut_garment_create_named;
         ensure(abut_scene_read(tool->context, r->path, &options, &r->scene));
     } else {
         field_or_mesh(tool, r->path, &r->field, &r->mesh);

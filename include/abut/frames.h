@@ -14,17 +14,23 @@
 extern "C" {
 #endif
 
+/* Maximum length of the name of a mesh. */
+#define ABUT_FRAMES_NAME_BYTES 1000
+
 /* ---- writing ---- */
 
 typedef struct abut_frames_writer abut_frames_writer;
 
 typedef struct abut_frames_options {
     size_t size;
-    abut_scalar_type type; /* type of the stored positions; NONE = double. Positions are never
-                            * rounded: with float, a position that is not a float is an error */
-    bool aims;             /* each frame also has aims: the predicted positions of the step that
-                            * led to it, before collision response */
-    double seconds;        /* time from frame to frame; 0 = 1/60 */
+    abut_scalar_type type;    /* type of the stored positions; NONE = double. Positions are never
+                               * rounded: with float, a position that is not a float is an error */
+    bool aims;                /* each frame also has aims: the predicted positions of the step that
+                               * led to it, before collision response */
+    double seconds;           /* time from frame to frame; 0 = 1/60 */
+    const char *const *names; /* one for each mesh, of at most ABUT_FRAMES_NAME_BYTES without
+                               * control characters; null = none, as for each of them */
+    abut_vec3 up;             /* direction of any length; zero = unknown */
 } abut_frames_options;
 
 ABUT_DEFAULT(abut_frames_options)
@@ -51,10 +57,11 @@ ABUT_API void abut_frames_writer_discard(abut_frames_writer *writer);
 
 typedef struct abut_frames abut_frames;
 
-/* Opens a file. The content is not trusted: all lengths are compared with the file size before
- * memory is allocated. The function validates the triangles and the first frame. Every other frame
- * is validated when it is read. Returns ABUT_ERROR_FORMAT if the file is truncated or damaged, and
- * ABUT_ERROR_UNSUPPORTED if its byte order or version is not supported. Thread-safe. */
+/* Opens a file. Files of all earlier versions are supported. The content is not trusted: all
+ * lengths are compared with the file size before memory is allocated. The function validates the
+ * triangles and the first frame. Every other frame is validated when it is read. Returns
+ * ABUT_ERROR_FORMAT if the file is truncated or damaged, and ABUT_ERROR_UNSUPPORTED if its byte
+ * order or version is not supported. Thread-safe. */
 ABUT_API abut_status abut_frames_open(abut_context *context, const char *path,
                                       abut_frames **frames);
 /* The same for a file in memory. The memory must stay valid until abut_frames_close(). `name` is
@@ -73,6 +80,7 @@ typedef struct abut_frames_info {
     abut_scalar_type type;
     bool aims;
     double seconds; /* time from frame to frame */
+    abut_vec3 up;   /* unit vector; zero = unknown */
 } abut_frames_info;
 
 ABUT_DEFAULT(abut_frames_info)
@@ -82,6 +90,9 @@ ABUT_API abut_status abut_frames_get_info(const abut_frames *frames, abut_frames
 /* Returns a mesh with the positions of the first frame; null for an invalid index. The mesh is
  * valid until the file is closed. Thread-safe. */
 ABUT_API abut_mesh *abut_frames_mesh(const abut_frames *frames, uint32_t mesh);
+/* Returns the name of a mesh; null if it has none, or for an invalid index. The text is valid until
+ * the file is closed. Thread-safe. */
+ABUT_API const char *abut_frames_name(const abut_frames *frames, uint32_t mesh);
 /* Reads frame `frame`, counted from 0, into arrays of vertex_count elements. `aims` may be null; it
  * must be null if the file has none. Returns ABUT_ERROR_ARGUMENT if the frame does not exist, and
  * ABUT_ERROR_FORMAT if it is damaged. Both arrays are unchanged on failure. One thread per file. */

@@ -1,15 +1,16 @@
-/* Scenes: named bodies with poses and collision groups, read from a JSON file.
+/* Scenes: named bodies with poses, collision groups and motions, read from a JSON file.
  *
- * A scene file lists meshes (other files or built-in shapes), the bodies that use them, and the
- * pairs of bodies to ignore. docs/scene.md defines the format. Groups and masks of a scene have the
- * meaning that abut_world_add() and abut_layers_add() expect. Reading needs the "gltf" feature,
- * which includes the JSON parser.
+ * A scene file lists meshes (other files or built-in shapes), the bodies that use them, what moves
+ * them, and the pairs of bodies to ignore. docs/scene.md defines the format. Groups and masks of a
+ * scene have the meaning that abut_world_add() and abut_layers_add() expect. Reading needs the
+ * "gltf" feature, which includes the JSON parser.
  */
 #ifndef ABUT_SCENE_H
 #define ABUT_SCENE_H
 
 #include <abut/base.h>
 #include <abut/character.h>
+#include <abut/cloth.h>
 #include <abut/collider.h>
 #include <abut/mesh.h>
 
@@ -37,6 +38,28 @@ typedef struct abut_scene_body {
     const abut_character *character;    /* the character that the mesh is a pose of; else null */
     const abut_character_matrix *bones; /* its bone matrices, before the pose is applied */
     double margin;                      /* as in abut_world_item */
+
+    /* Motion. Forces move a body with a mass. Other rigid bodies and characters move with constant
+     * velocity and spin, see abut_scene_pose_body(); cloth moves by itself. Lengths are in metres.
+     */
+    double mass;       /* kg; 0 = forces do not move it */
+    abut_vec3 centre;  /* of mass, in the coordinates of the mesh */
+    double inertia[6]; /* about it, kg m^2, in the order of abut_mesh_report.inertia. Both are
+                        * zero without a mass */
+    abut_vec3 velocity, spin; /* of the origin of the body, m/s; angular, rad/s. With a mass, those
+                               * at the start */
+    double friction;          /* coefficient; that of a pair is the mean of both */
+    double bounce;            /* restitution, 0 to 1; that of a pair is the larger one */
+    bool self_collides;       /* as in abut_world_item; only for characters */
+    const abut_cloth_material *cloth; /* the mesh is a sheet of cloth; otherwise null */
+    const uint32_t *pins;             /* attached vertices of the sheet, in ascending order */
+    uint32_t pin_count;
+    uint32_t pin_body;    /* index of the body that holds the pins; ABUT_NONE = fixed points */
+    double pin_stiffness; /* of springs, N/m; 0 = pinned */
+    uint32_t clip;        /* of a character; ABUT_NONE = the rest pose */
+    double clip_time;     /* its time in the clip at the start, in seconds */
+    double clip_speed;    /* 1 = as recorded */
+    double clip_blend;    /* seconds in which it accelerates from the rest pose into the clip */
 } abut_scene_body;
 
 ABUT_DEFAULT(abut_scene_body)
@@ -54,6 +77,10 @@ typedef struct abut_scene_arrays {
     const abut_scene_pair *ignored; /* sorted by a, then b; without duplicates */
     uint32_t group_count;
     const char *const *groups; /* names of groups: groups[0] is bit 1, and so on */
+    abut_vec3 up;              /* unit vector: +y or +z */
+    abut_vec3 gravity;         /* m/s^2 */
+    abut_vec3 wind;            /* velocity of the air, m/s */
+    double drag;               /* of the air, as in abut_cloth_options */
 } abut_scene_arrays;
 
 ABUT_DEFAULT(abut_scene_arrays)
@@ -61,6 +88,7 @@ ABUT_DEFAULT(abut_scene_arrays)
 #define ABUT_SCENE_GROUPS 31       /* maximum number of named groups */
 #define ABUT_SCENE_SEGMENTS 128    /* maximum of segments and rings of a shape */
 #define ABUT_SCENE_IGNORED 1048576 /* maximum number of ignored pairs */
+#define ABUT_SCENE_GARMENTS 16     /* maximum number of garments */
 
 typedef struct abut_scene_options {
     size_t size;
@@ -69,6 +97,14 @@ typedef struct abut_scene_options {
     abut_status (*create_character)(void *user, abut_context *context, const char *name,
                                     abut_character **character);
     void *user;
+    /* Creates a garment by name for a character in its rest pose, with about as many triangles (0 =
+     * the default), and the vertices that the body should hold, in ascending order.
+     * abut_context_allocate() allocates the pins, which the scene frees.
+     * abut_garment_create_named() of libabut_figures knows the built-in ones. Null = such a scene
+     * is an ABUT_ERROR_FORMAT. */
+    abut_status (*create_garment)(void *user, abut_context *context, const abut_character *wearer,
+                                  const char *name, uint32_t triangles, abut_mesh **mesh,
+                                  uint32_t **pins, uint32_t *pin_count);
 } abut_scene_options;
 
 ABUT_DEFAULT(abut_scene_options)
@@ -78,7 +114,8 @@ ABUT_DEFAULT(abut_scene_options)
  *  - ABUT_ERROR_FORMAT for content that the format does not define, too many groups or segments;
  *    the error message names the file and the member,
  *  - ABUT_ERROR_LIMIT for more than ABUT_SCENE_IGNORED ignored pairs, more than 4096 entries of
- *    `ignore` with a group, or more than 4,194,304 triangles of all shapes together,
+ *    `ignore` with a group, more than ABUT_SCENE_GARMENTS garments, or more than 4,194,304
+ *    triangles of all shapes together,
  *  - ABUT_ERROR_UNSUPPORTED without the "gltf" feature.
  * Thread-safe. */
 ABUT_API abut_status abut_scene_read(abut_context *context, const char *path,
@@ -96,6 +133,15 @@ ABUT_API abut_status abut_scene_get_arrays(const abut_scene *scene, abut_scene_a
  * ABUT_ERROR_ARGUMENT if `index` is not below the number of bodies. Thread-safe. */
 ABUT_API abut_status abut_scene_get_body(const abut_scene *scene, uint32_t index,
                                          abut_scene_body *body);
+/* Stores the pose of a body that neither forces nor cloth move, `seconds` after the start, and the
+ * matrices of all bones, before the pose is applied, if it is a character; `bones` may be null. A
+ * body moves with its velocity, and rotates about its origin with its spin. A character also plays
+ * its clip repeatedly; during clip_blend it accelerates smoothly from rest. Returns
+ * ABUT_ERROR_ARGUMENT if `index` is not below the number of bodies, the body has a mass or is
+ * cloth, `seconds` is negative or not finite, or the pose is beyond the coordinate range.
+ * Thread-safe. */
+ABUT_API abut_status abut_scene_pose_body(const abut_scene *scene, uint32_t index, double seconds,
+                                          abut_pose *pose, abut_character_matrix *bones);
 /* Returns whether two bodies may collide: they are different, their groups and masks allow it, and
  * the pair is not ignored. Returns false for an invalid index. Thread-safe. */
 ABUT_API bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b);

@@ -4,6 +4,23 @@
 
 #include "io/frames.h"
 
+#include <math.h>
+
+/* Repairs the checksums of names and up axis; false if they exceed the file. */
+static bool mend_extra(uint8_t *file, size_t *at, size_t end) {
+    frames_extra extra;
+    if (end - *at < sizeof extra)
+        return false;
+    memcpy(&extra, file + *at, sizeof extra);
+    if (extra.name_bytes > end - *at - sizeof extra)
+        return false;
+    extra.name_checksum = abuti_checksum(file + *at + sizeof extra, (size_t)extra.name_bytes);
+    extra.checksum = abuti_checksum(&extra, offsetof(frames_extra, checksum));
+    memcpy(file + *at, &extra, sizeof extra);
+    *at += sizeof extra + (size_t)extra.name_bytes;
+    return true;
+}
+
 /* Random bytes never get past checksums, so with the first byte odd all are put right, as far as
  * they can be found. */
 static void mend(uint8_t *file, size_t bytes) {
@@ -15,7 +32,7 @@ static void mend(uint8_t *file, size_t bytes) {
     memcpy(&head, file, sizeof head);
     memcpy(head.magic, FRAMES_MAGIC, sizeof head.magic);
     head.order = FRAMES_ORDER;
-    head.version = FRAMES_VERSION;
+    head.version = head.version & 1 ? 1 : FRAMES_VERSION;
     head.checksum = abuti_checksum(&head, offsetof(frames_head, checksum));
     memcpy(file, &head, sizeof head);
     memcpy(&tail, file + bytes - sizeof tail, sizeof tail);
@@ -25,6 +42,8 @@ static void mend(uint8_t *file, size_t bytes) {
     size_t table = sizeof entry * (uint64_t)head.mesh_count, vertices = 0;
     size_t at = sizeof head + table + 8, end = bytes - sizeof tail;
     if (head.mesh_count > bytes / sizeof entry || at > end)
+        return;
+    if (head.version > 1 && !mend_extra(file, &at, end))
         return;
     for (size_t i = 0; i < head.mesh_count; i++) {
         uint8_t *place = file + sizeof head + i * sizeof entry;
@@ -52,9 +71,14 @@ static void write_again(abut_frames *frames, abut_vec3 *positions, abut_vec3 *ai
     abut_frames_writer *writer = NULL;
     abut_frames *back = NULL;
     abut_mesh **meshes = malloc(info.mesh_count * sizeof *meshes);
-    FUZZ_CHECK(meshes);
-    for (uint32_t i = 0; i < info.mesh_count; i++)
+    const char **names = malloc(info.mesh_count * sizeof *names);
+    FUZZ_CHECK(meshes && names);
+    for (uint32_t i = 0; i < info.mesh_count; i++) {
         meshes[i] = abut_frames_mesh(frames, i);
+        names[i] = abut_frames_name(frames, i);
+    }
+    options.names = names;
+    options.up = info.up;
     options.type = info.type;
     options.aims = info.aims;
     options.seconds = info.seconds;
@@ -63,6 +87,7 @@ static void write_again(abut_frames *frames, abut_vec3 *positions, abut_vec3 *ai
         if (abut_frames_read(frames, i, positions, info.aims ? aims : NULL)) {
             abut_frames_writer_discard(writer);
             free(meshes);
+            free(names);
             return;
         }
         FUZZ_CHECK(!abut_frames_writer_add(writer, positions, info.aims ? aims : NULL));
@@ -71,10 +96,16 @@ static void write_again(abut_frames *frames, abut_vec3 *positions, abut_vec3 *ai
     FUZZ_CHECK(!abut_frames_open(fuzz_context(), fuzz_path(), &back));
     abut_frames_info again = get_frames_info(back);
     FUZZ_CHECK(again.frame_count == info.frame_count && again.vertex_count == info.vertex_count);
-    for (uint32_t i = 0; i < info.mesh_count; i++)
+    FUZZ_CHECK(fabs(again.up.x - info.up.x) < 1e-11 && fabs(again.up.y - info.up.y) < 1e-11 &&
+               fabs(again.up.z - info.up.z) < 1e-11);
+    for (uint32_t i = 0; i < info.mesh_count; i++) {
+        const char *name = abut_frames_name(back, i);
         fuzz_same(meshes[i], abut_frames_mesh(back, i));
+        FUZZ_CHECK(!name == !names[i] && (!name || !strcmp(name, names[i])));
+    }
     abut_frames_close(back);
     free(meshes);
+    free(names);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {

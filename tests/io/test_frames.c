@@ -114,6 +114,62 @@ TEST(round_trip) {
     }
 }
 
+TEST(names_and_up_axis) {
+    AUTO_RECORDING r;
+    AUTO(frames) frames = NULL;
+    abut_frames_writer *writer = NULL;
+    abut_frames_options options = abut_frames_options_default();
+    const char *path = test_path("named.abutm"), *names[2] = {NULL, "b\xc3\xb6lt 2"};
+    char text[ABUT_FRAMES_NAME_BYTES + 2] = "";
+    make_recording(NULL, false, &r);
+    options.names = names;
+    options.up = (abut_vec3){0, 0, 4};
+    options.seconds = 1.0 / 30;
+    assert_ok(abut_frames_writer_create(r.meshes, 2, path, &options, &writer));
+    assert_ok(abut_frames_writer_add(writer, r.positions[0], NULL));
+    assert_ok(abut_frames_writer_finish(writer));
+    assert_ok(abut_frames_open(NULL, path, &frames));
+    const abut_frames_info info = get_frames_info(frames);
+    assert_true(info.up.x == 0 && info.up.y == 0 && info.up.z == 1 && info.seconds == 1.0 / 30);
+    assert_null(abut_frames_name(frames, 0));
+    assert_string_equal(abut_frames_name(frames, 1), names[1]);
+    assert_null(abut_frames_name(frames, 2));
+    assert_null(abut_frames_name(NULL, 0));
+    names[0] = "a\nb";
+    assert_refused("names[0] must have at most 1000 bytes",
+                   abut_frames_writer_create(r.meshes, 2, path, &options, &writer));
+    memset(text, 'a', ABUT_FRAMES_NAME_BYTES + 1);
+    names[0] = text;
+    assert_refused("names[0]", abut_frames_writer_create(r.meshes, 2, path, &options, &writer));
+    names[0] = NULL;
+    options.up.y = (double)INFINITY;
+    assert_refused("up must be finite",
+                   abut_frames_writer_create(r.meshes, 2, path, &options, &writer));
+}
+
+/* Recordings of abut 0.6 have no names and no up axis. */
+TEST(first_version) {
+    AUTO_RECORDING r;
+    AUTO(frames) frames = NULL;
+    size_t bytes;
+    const char *path = test_path("first.abutm");
+    make_recording(NULL, true, &r);
+    assert_ok(record(&r, path, ABUT_SCALAR_FLOAT32, true));
+    AUTO_FREE unsigned char *file = (unsigned char *)test_read_file(path, &bytes);
+    frames_head head;
+    memcpy(&head, file, sizeof head);
+    head.version = 1;
+    head.checksum = abuti_checksum(&head, offsetof(frames_head, checksum));
+    memcpy(file, &head, sizeof head);
+    const size_t extra = sizeof head + 2 * sizeof(frames_entry) + 8, skipped = 48 + 2;
+    memmove(file + extra, file + extra + skipped, bytes - extra - skipped);
+    assert_ok(abut_frames_open_memory(NULL, file, bytes - skipped, "first", &frames));
+    assert_true(get_frames_info(frames).up.z == 0 && get_frames_info(frames).frame_count == FRAMES);
+    assert_null(abut_frames_name(frames, 0));
+    for (uint64_t i = 0; i < FRAMES; i++)
+        check_frame(&r, frames, i, true);
+}
+
 TEST(refusals) {
     AUTO_RECORDING r;
     abut_frames_writer *writer = NULL;
@@ -220,7 +276,7 @@ TEST(forged) {
     memcpy(table, file + sizeof head, sizeof table);
     for (int k = 0; k < 6; k++) {
         told = head;
-        told.version = k == 0 ? 2 : 1;
+        told.version = k == 0 ? FRAMES_VERSION + 1 : FRAMES_VERSION;
         told.mesh_count = k == 1 ? 0 : k == 2 ? UINT32_MAX : 2;
         told.type = k == 3 ? 7 : head.type;
         told.aims = k == 4 ? 2 : 0;
@@ -240,8 +296,31 @@ TEST(forged) {
         memcpy(file + sizeof head + sizeof lied, &sum, sizeof sum);
         assert_int_equal(ABUT_ERROR_FORMAT, read_everything(file, bytes));
     }
+    uint64_t whole = abuti_checksum(table, sizeof table);
+    memcpy(file + sizeof head, table, sizeof table);
+    memcpy(file + sizeof head + sizeof table, &whole, sizeof whole);
+    assert_ok(read_everything(file, bytes));
+    unsigned char *at = file + sizeof head + sizeof table + 8;
+    frames_extra extra, wrong;
+    memcpy(&extra, at, sizeof extra);
+    for (int k = 0; k < 6; k++) {
+        wrong = extra;
+        wrong.up[1] = k == 0 ? 2 : k == 1 ? (double)NAN : extra.up[1];
+        wrong.name_bytes = k == 2 ? UINT64_MAX : k == 3 ? 1 : k == 4 ? 3 : extra.name_bytes;
+        memcpy(at + sizeof extra, k == 5 ? "\n" : "", 1); /* no control character in a name */
+        wrong.name_checksum =
+            abuti_checksum(at + sizeof extra, k == 3   ? 1
+                                              : k == 4 ? 3
+                                                       : (size_t)extra.name_bytes);
+        wrong.checksum = abuti_checksum(&wrong, offsetof(frames_extra, checksum));
+        memcpy(at, &wrong, sizeof wrong);
+        assert_int_equal(ABUT_ERROR_FORMAT, read_everything(file, bytes));
+    }
+    memcpy(at, &extra, sizeof extra);
+    at[sizeof extra] = 0;
+    assert_ok(read_everything(file, bytes));
     /* an index out of range */
-    unsigned char *index = file + sizeof head + sizeof table + 8;
+    unsigned char *index = at + sizeof extra + extra.name_bytes;
     memset(index, 0xff, 4);
     table[0].checksum = abuti_checksum(index, 12 * (size_t)table[0].triangle_count);
     uint64_t sum = abuti_checksum(table, sizeof table);

@@ -184,6 +184,139 @@ TEST(characters_and_methods) {
     abut_scene_destroy(scene);
 }
 
+/* A sheet with one pin: a garment that takes no time. */
+static abut_status create_patch(void *user, abut_context *context, const abut_character *wearer,
+                                const char *name, uint32_t triangles, abut_mesh **mesh,
+                                uint32_t **pins, uint32_t *pin_count) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
+    (void)user;
+    shape.segments = shape.rings = 1;
+    assert_non_null(wearer);
+    if (strcmp(name, "patch") != 0)
+        return abut_set_error(ABUT_ERROR_FORMAT, "there is no such garment");
+    assert_int_equal(triangles, 77);
+    *pins = abut_context_allocate(context, 1, sizeof **pins);
+    if (!*pins)
+        return ABUT_ERROR_MEMORY;
+    **pins = 3;
+    *pin_count = 1;
+    return abut_shape_create(context, &shape, mesh);
+}
+
+TEST(motion) {
+    abut_scene *scene = NULL;
+    if (!readable())
+        return;
+    assert_ok(read_scene(NULL,
+                         "{'up': 'y', 'wind': [1, 0, 2], 'drag': 0.5, 'bodies': ["
+                         "{'mesh': {'shape': 'sheet'}, 'solid': true, 'friction': 0.25},"
+                         "{'name': 'die', 'mesh': {'shape': 'box', 'size': [1, 2, 3]}, 'mass': 12,"
+                         " 'position': [0, 4, 0], 'velocity': [1, 2, 3], 'spin': [4, 5, 6],"
+                         " 'bounce': 0.75},"
+                         "{'name': 'wheel', 'mesh': {'shape': 'torus'}, 'spin': [0, 0, 2],"
+                         " 'velocity': [1, 0, 0], 'position': [0, 0, 1]},"
+                         "{'mesh': {'shape': 'box', 'size': 2, 'segments': 1}, 'density': 3},"
+                         "{'mesh': {'shape': 'sheet', 'size': [1, 1, 0], 'segments': 2,"
+                         " 'rings': 2}, 'position': [0, 9, 0], 'cloth': {'stretch': 100,"
+                         " 'bend': 2e-4, 'density': 0.3, 'thickness': 0.01, 'friction': 0.2,"
+                         " 'pressure': -1}, 'pins': [8, 2]},"
+                         "{'mesh': {'shape': 'sheet', 'size': [1, 1, 0], 'segments': 2,"
+                         " 'rings': 2}, 'cloth': {}, 'pins': {'box': [[-1, 0.4, -1], [1, 1, 1]],"
+                         " 'to': 'die', 'stiffness': 50}}]}",
+                         &scene));
+    const abut_scene_arrays it = get_scene_arrays(scene);
+    assert_true(it.up.y == 1 && it.up.z == 0 && it.gravity.y == -9.81 && it.gravity.z == 0);
+    assert_true(it.wind.x == 1 && it.wind.z == 2 && it.drag == 0.5);
+    abut_scene_body body = get_scene_body(scene, 0);
+    assert_true(body.friction == 0.25 && body.bounce == 0 && body.mass == 0 && !body.cloth);
+    assert_true(body.pin_body == ABUT_NONE && body.clip == ABUT_NONE);
+    body = get_scene_body(scene, 1);
+    assert_true(fabs(body.mass - 12) < 1e-12 && body.friction == 0.5 && body.bounce == 0.75);
+    assert_true(body.velocity.y == 2 && body.spin.z == 6 && fabs(body.centre.y) < 1e-12);
+    for (int k = 0; k < 3; k++) /* a box: m (b^2 + c^2) / 12 */
+        assert_true(fabs(body.inertia[k] - (k == 0 ? 13 : k == 1 ? 10 : 5)) < 1e-9);
+    assert_true(fabs(body.inertia[3]) < 1e-12);
+    body = get_scene_body(scene, 3);
+    assert_true(fabs(body.mass - 24) < 1e-12);
+    body = get_scene_body(scene, 4);
+    assert_true(body.cloth && body.cloth->stretch == 100 && body.cloth->bend == 2e-4 &&
+                body.cloth->density == 0.3 && body.cloth->thickness == 0.01 &&
+                body.cloth->friction == 0.2 && body.cloth->pressure == -1 &&
+                body.cloth->shear == 0);
+    assert_int_equal(body.pin_count, 2);
+    assert_true(body.pins[0] == 2 && body.pins[1] == 8 && body.pin_body == ABUT_NONE);
+    body = get_scene_body(scene, 5);
+    assert_int_equal(body.pin_count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true(abut_mesh_local_positions(body.mesh)[body.pins[i]].y > 0.4);
+    assert_true(body.pin_body == 1 && body.pin_stiffness == 50);
+
+    abut_pose pose = abut_pose_identity();
+    assert_ok(abut_scene_pose_body(scene, 2, 0.5, &pose, NULL));
+    assert_true(pose.translation.x == 0.5 && pose.translation.z == 1);
+    assert_true(fabs(pose.rotation.z - sin(0.5)) < 1e-14 &&
+                fabs(pose.rotation.w - cos(0.5)) < 1e-14);
+    assert_ok(abut_scene_pose_body(scene, 0, 1e9, &pose, NULL));
+    assert_true(pose.translation.x == 0 && pose.rotation.w == 1);
+    assert_refused("body 1 has a mass", abut_scene_pose_body(scene, 1, 0, &pose, NULL));
+    assert_refused("body 4 is cloth", abut_scene_pose_body(scene, 4, 0, &pose, NULL));
+    assert_refused("index is 6; it must be less than 6",
+                   abut_scene_pose_body(scene, 6, 0, &pose, NULL));
+    assert_refused("seconds is -1", abut_scene_pose_body(scene, 0, -1, &pose, NULL));
+    assert_refused("the pose of the body", abut_scene_pose_body(scene, 2, 1e300, &pose, NULL));
+    assert_refused("scene is null", abut_scene_pose_body(NULL, 0, 0, &pose, NULL));
+    assert_refused("pose is null", abut_scene_pose_body(scene, 0, 0, NULL, NULL));
+    assert_true(pose.rotation.w == 1);
+    abut_scene_destroy(scene);
+}
+
+/* A character accelerates from its rest pose into the clip, and the garment is where it stands. */
+TEST(characters_in_time) {
+    abut_scene *scene = NULL;
+    abut_pose pose;
+    abut_character_matrix bones[256], walk[256], rest[256];
+    if (!readable())
+        return;
+    static const char text[] =
+        "{\"bodies\": [{\"name\": \"she\", \"mesh\": {\"figure\": \"mannequin-female\", "
+        "\"clip\": \"walk\", \"time\": 0.25, \"speed\": 2, \"blend\": 1}, \"self\": true, "
+        "\"position\": [3, 2, 1], \"velocity\": [0, 0, 1.5]}, {\"mesh\": {\"garment\": "
+        "\"patch\", \"on\": \"she\", \"triangles\": 77}, \"cloth\": {}}]}";
+    abut_scene_options options = abut_scene_options_default();
+    options.create_character = abut_character_create_named;
+    options.create_garment = create_patch;
+    assert_ok(abut_scene_read_memory(NULL, text, sizeof text - 1, NULL, &options, &scene));
+    const abut_scene_body she = get_scene_body(scene, 0), patch = get_scene_body(scene, 1);
+    const size_t bytes = get_character_info(she.character).bone_count * sizeof *bones;
+    assert_true(bytes <= sizeof bones);
+    assert_true(she.self_collides && she.clip == 0 && she.clip_time == 0.25 &&
+                she.clip_speed == 2 && she.clip_blend == 1);
+    assert_true(patch.collider.pose.translation.x == 3 && patch.pin_count == 1 &&
+                patch.pins[0] == 3 && patch.pin_body == 0 && patch.pin_stiffness == 50);
+    abut_character_pose_options at = abut_character_pose_options_default();
+    at.clip = ABUT_NONE;
+    assert_ok(abut_character_pose(she.character, &at, rest));
+    assert_memory_equal(she.bones, rest, bytes);
+    assert_ok(abut_scene_pose_body(scene, 0, 0, &pose, bones));
+    assert_memory_equal(bones, rest, bytes);
+    assert_ok(abut_scene_pose_body(scene, 0, 2, &pose, bones));
+    assert_true(pose.translation.z == 1 + 1.5 * 1.5); /* the first second counts as a half */
+    at.clip = 0;
+    at.time = 0.25 + 2 * 1.5;
+    assert_ok(abut_character_pose(she.character, &at, walk));
+    assert_memory_equal(bones, walk, bytes);
+    abut_scene_destroy(scene);
+    options.create_garment = NULL;
+    assert_fails(ABUT_ERROR_FORMAT, "requires abut_scene_options.create_garment",
+                 abut_scene_read_memory(NULL, text, sizeof text - 1, NULL, &options, &scene));
+    options.create_garment = create_patch;
+    static const char other[] =
+        "{\"bodies\": [{\"name\": \"o\", \"mesh\": {\"figure\": \"ogre\"}}, "
+        "{\"mesh\": {\"garment\": \"hat\", \"on\": \"o\"}, \"cloth\": {}}]}";
+    assert_fails(ABUT_ERROR_FORMAT, "bodies[1]: there is no such garment",
+                 abut_scene_read_memory(NULL, other, sizeof other - 1, NULL, &options, &scene));
+}
+
 TEST(solids) {
     abut_scene *scene = NULL;
     if (!readable())
@@ -250,7 +383,8 @@ TEST(what_is_refused) {
     refused("invalid JSON", "{");
     refused("must be an object", "[]");
     refused("needs 'bodies'", "{}");
-    refused("no member 'boddies'; allowed are about, meshes, bodies, ignore", "{'boddies': []}");
+    refused("no member 'boddies'; allowed are about, meshes, bodies, ignore, up",
+            "{'boddies': []}");
     refused("'bodies' occurs twice", "{'bodies': [], 'bodies': []}");
     refused("'bodies' is an object; it must be a list", "{'bodies': {}}");
     refused("bodies[0]: it must be an object", "{'bodies': [1]}");
@@ -259,7 +393,7 @@ TEST(what_is_refused) {
     refused("bodies[1]: there is no mesh 'x'",
             "{'meshes': {'y': {'shape': 'box'}}, 'bodies': [{'mesh': 'y'}, {'mesh': 'x'}]}");
 
-    refused("meshes.y: it needs one of 'file', 'shape' and 'figure'", MESH(""));
+    refused("meshes.y: it needs one of 'file', 'shape', 'figure' and 'garment'", MESH(""));
     refused("meshes.y: it must be an object", "{'meshes': {'y': []}, 'bodies': []}");
     refused("two meshes with the name 'y'",
             "{'meshes': {'y': {'shape': 'box'}, 'y': {'shape': 'box'}}, 'bodies': []}");
@@ -275,7 +409,8 @@ TEST(what_is_refused) {
     refused("has no folder", MESH("'file': 'a.obj'"));
     refused("'file' must be a path", MESH("'file': ''"));
     refused("too large", MESH("'shape': 'box', 'scale': 1e300"));
-    refused("one of 'file', 'shape' and 'figure'", MESH("'shape': 'box', 'figure': 'ogre'"));
+    refused("one of 'file', 'shape', 'figure' and 'garment'",
+            MESH("'shape': 'box', 'figure': 'ogre'"));
     refused("meshes.y: there is no figure 'orge'", MESH("'figure': 'orge'"));
     refused("meshes.y: there is no clip 'wlak' among the 3",
             MESH("'figure': 'mannequin', 'clip': 'wlak'"));
@@ -301,6 +436,57 @@ TEST(what_is_refused) {
     refused("'method' is 'fast'; it must be", BODY("'method': 'fast'"));
     refused("'solid' is a number; it must be true or false", BODY("'solid': 1"));
     refused("'method' is not allowed for a 'solid'", BODY("'solid': true, 'method': 'exact'"));
+
+    refused("'up' is 'x'; it must be y or z", "{'up': 'x', 'bodies': []}");
+    refused("'gravity' must be a list of 3 numbers", "{'gravity': [1], 'bodies': []}");
+    refused("'wind' has the number 1e+07", "{'wind': [1e7, 0, 0], 'bodies': []}");
+    refused("'drag' is -1; it must be from 0", "{'drag': -1, 'bodies': []}");
+    refused("'mass' is 0; it must be greater than 0", BODY("'mass': 0"));
+    refused("'mass' is 1e+31; it must be from 0 to 1e+30", BODY("'mass': 1e31"));
+    refused("give 'mass' or 'density', not both", BODY("'mass': 1, 'density': 1"));
+    refused("'velocity' must be a list of 3 numbers", BODY("'velocity': [1, 2]"));
+    refused("'spin' has the number -1e+07", BODY("'spin': [0, 0, -1e7]"));
+    refused("'friction' is -1", BODY("'friction': -1"));
+    refused("'bounce' is 2; it must be from 0 to 1", BODY("'bounce': 2"));
+    refused("'self' is only allowed for characters", BODY("'self': true"));
+    refused("'pins' is only allowed with 'cloth'", BODY("'pins': [1]"));
+    refused("'cloth' is true or false; it must be an object", BODY("'cloth': true"));
+    refused("no member 'strech'", BODY("'cloth': {'strech': 1}"));
+    refused("'stretch' is -1; it must be from 0", BODY("'cloth': {'stretch': -1}"));
+    refused("'mass' is not allowed for cloth", BODY("'cloth': {}, 'mass': 1"));
+    refused("'velocity' is not allowed for cloth", BODY("'cloth': {}, 'velocity': [1, 0, 0]"));
+    refused("'cloth' is not allowed for a 'solid'", BODY("'cloth': {}, 'solid': true"));
+    refused("from 0 to 7", BODY("'cloth': {}, 'pins': [8]"));
+    refused("from 0 to 7", BODY("'cloth': {}, 'pins': [0.5]"));
+    refused("from 0 to 7", BODY("'cloth': {}, 'pins': ['a']"));
+    refused("'pins' has the vertex 3 twice", BODY("'cloth': {}, 'pins': [3, 1, 3]"));
+    refused("more entries than the mesh has vertices",
+            BODY("'cloth': {}, 'pins': [0, 0, 0, 0, 0, 0, 0, 0, 0]"));
+    refused("'pins' needs either 'vertices' or 'box'", BODY("'cloth': {}, 'pins': {}"));
+    refused("'pins' needs either 'vertices' or 'box'",
+            BODY("'cloth': {}, 'pins': {'vertices': [1], 'box': [[0, 0, 0], [1, 1, 1]]}"));
+    refused("'box' must be a list of two corners", BODY("'cloth': {}, 'pins': {'box': [[], 1]}"));
+    refused("'box' must be a list of 3 numbers", BODY("'cloth': {}, 'pins': {'box': [[], []]}"));
+    refused("'box' contains no vertex",
+            BODY("'cloth': {}, 'pins': {'box': [[8, 8, 8], [9, 9, 9]]}"));
+    refused("'to': there is no body 'x'",
+            BODY("'cloth': {}, 'pins': {'vertices': [1], 'to': 'x'}"));
+    refused("'to': 'a' is cloth",
+            BODY("'name': 'a', 'cloth': {}, 'pins': {'vertices': [1], 'to': 'a'}"));
+    refused("'stiffness' is -1", BODY("'cloth': {}, 'pins': {'vertices': [1], 'stiffness': -1}"));
+    refused("a plane, which no force moves",
+            "{'bodies': [{'mesh': {'shape': 'sheet'}, 'solid': true, 'mass': 1}]}");
+    refused("a plane does not move",
+            "{'bodies': [{'mesh': {'shape': 'sheet'}, 'solid': true, 'spin': [1, 0, 0]}]}");
+    refused("'density' needs a closed mesh",
+            "{'bodies': [{'mesh': {'shape': 'sheet'}, 'density': 1}]}");
+    refused("'speed' and 'blend' need a 'clip'", MESH("'figure': 'ogre', 'speed': 2"));
+    refused("'blend' is -1", MESH("'figure': 'ogre', 'clip': 'walk', 'blend': -1"));
+    refused("'on' is only allowed with 'garment'", MESH("'shape': 'box', 'on': 'a'"));
+    refused("a 'garment' must be the 'mesh' of a body", MESH("'garment': 'cape', 'on': 'a'"));
+    refused("a 'garment' needs 'on'", "{'bodies': [{'mesh': {'garment': 'cape'}, 'cloth': {}}]}");
+    refused("there is no character 'a' before this body",
+            TWO("'b'}, {'mesh': {'garment': 'cape', 'on': 'a'}, 'cloth': {}}]"));
 
     refused("two bodies with the name 'a'", TWO("'a'}]"));
     refused("'g', which is also the name of a group", TWO("'g'}]"));
@@ -351,9 +537,11 @@ TEST(no_memory) {
     if (!readable())
         return;
     test_file("part.off", PART_FILE, sizeof PART_FILE - 1);
-    static const char text[] = "{\"meshes\":{\"p\":{\"file\":\"part.off\",\"scale\":2}},\"bodies\":"
-                               "[{\"mesh\":\"p\",\"group\":\"g\"},{\"mesh\":{\"shape\":\"box\","
-                               "\"segments\":1}}],\"ignore\":[[\"#0\",\"#1\"]]}";
+    static const char text[] =
+        "{\"meshes\":{\"p\":{\"file\":\"part.off\",\"scale\":2}},\"bodies\":"
+        "[{\"mesh\":\"p\",\"group\":\"g\"},{\"mesh\":{\"shape\":\"box\","
+        "\"segments\":1},\"mass\":1},{\"mesh\":\"p\",\"cloth\":{},"
+        "\"pins\":{\"vertices\":[1],\"to\":\"#0\"}}],\"ignore\":[[\"#0\",\"#1\"]]}";
     char *path = (char *)test_file("memory.json", text, sizeof text - 1);
     assert_true(test_every_allocation(read_and_destroy, path) > 8);
 }

@@ -353,6 +353,53 @@ abut_status abut_garment_create(const abut_character *character,
     return status;
 }
 
+static abut_status find_kind(const char *name, abut_garment_kind *kind) {
+    for (int i = 0; i < ABUT_GARMENT_COUNT; i++)
+        if (!strcmp(name, abut_garment_kind_name((abut_garment_kind)i))) {
+            *kind = (abut_garment_kind)i;
+            return ABUT_OK;
+        }
+    return abuti_fail(
+        ABUT_ERROR_FORMAT,
+        "there is no garment '%s'; it must be trousers-and-top, overcoat, cape or dress", name);
+}
+
+abut_status abut_garment_create_named(void *user, abut_context *context,
+                                      const abut_character *wearer, const char *name,
+                                      uint32_t triangles, abut_mesh **mesh, uint32_t **pins,
+                                      uint32_t *pin_count) {
+    (void)user;
+    abut_garment_options options = abut_garment_options_default();
+    abut_garment *garment = NULL;
+    if (!wearer || !name || !mesh || !pins || !pin_count)
+        return abuti_null(__func__, !wearer ? "wearer"
+                                    : !name ? "name"
+                                    : !mesh ? "mesh"
+                                    : !pins ? "pins"
+                                            : "pin_count");
+    abut_status status = find_kind(name, &options.kind);
+    if (triangles) { /* vertices are half of them, and those of boundaries */
+        const double half = 0.5 * triangles, count = half + 1.6 * sqrt(half);
+        options.particles =
+            (uint32_t)fmin(fmax(count, ABUT_GARMENT_PARTICLES_MIN), ABUT_GARMENT_PARTICLES_MAX);
+    }
+    if (!status)
+        status = abut_garment_create(wearer, &options, &garment);
+    if (status)
+        return status;
+    uint32_t count = 0;
+    const uint32_t *from = abut_garment_pins(garment, &count);
+    uint32_t *copy = abut_context_allocate(context, count, sizeof *copy);
+    if (copy) {
+        memcpy(copy, from, count * sizeof *copy);
+        *mesh = abut_mesh_retain(abut_character_rest_mesh(abut_garment_character(garment)));
+        *pins = copy;
+        *pin_count = count;
+    }
+    abut_garment_destroy(garment);
+    return copy ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
 void abut_garment_destroy(abut_garment *garment) {
     if (!garment)
         return;

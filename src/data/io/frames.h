@@ -2,6 +2,8 @@
  *
  *     frames_head, with its own checksum
  *     one frames_entry per mesh, then a checksum of all of them
+ *     since version 2: frames_extra, then `name_bytes` bytes: a name for each mesh, empty if it has
+ *         none, each with a zero at its end
  *     the indices of each mesh, whose checksum is in its entry
  *     frames: positions of all vertices, aims if there are any, and a frame_checksum
  *     frames_tail, with its own checksum: a truncated recording has none
@@ -14,11 +16,12 @@
 #define ABUTI_FRAMES_H
 
 #include "base/checksum.h"
+#include "geom/pose.h"
 #include "mesh/mesh.h"
 
 #include <abut/frames.h>
 
-enum { FRAMES_VERSION = 1, FRAMES_ORDER = 0x01020304 };
+enum { FRAMES_VERSION = 2, FRAMES_ORDER = 0x01020304 };
 #define FRAMES_MAGIC "\211abutm\r\n"
 #define FRAMES_END "abut.end"
 #define FRAMES_SECONDS (1.0 / 60)
@@ -37,17 +40,33 @@ typedef struct frames_entry {
     uint64_t checksum; /* of the indices */
 } frames_entry;
 
+typedef struct frames_extra {
+    double up[3]; /* a unit vector, or zero */
+    uint64_t name_bytes;
+    uint64_t name_checksum;
+    uint64_t checksum; /* of all bytes before it */
+} frames_extra;
+
 typedef struct frames_tail {
     unsigned char magic[8];
     uint64_t frame_count;
     uint64_t checksum;
 } frames_tail;
 
-_Static_assert(sizeof(frames_head) == 48 && sizeof(frames_entry) == 16 && sizeof(frames_tail) == 24,
+_Static_assert(sizeof(frames_head) == 48 && sizeof(frames_entry) == 16 &&
+                   sizeof(frames_extra) == 48 && sizeof(frames_tail) == 24,
                "layout in files");
 
 static inline size_t frames_scalar_bytes(abut_scalar_type type) {
     return type == ABUT_SCALAR_FLOAT32 ? sizeof(float) : sizeof(double);
+}
+
+/* Whether bytes are a valid name of a mesh. */
+static inline bool frames_is_name(const char *name, size_t bytes) {
+    for (size_t i = 0; i < bytes && i <= ABUT_FRAMES_NAME_BYTES; i++)
+        if ((unsigned char)name[i] < 32 || name[i] == 127)
+            return false;
+    return bytes <= ABUT_FRAMES_NAME_BYTES;
 }
 
 /* Includes the number of the frame, so that exchanged frames are detected. */

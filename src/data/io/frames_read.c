@@ -5,9 +5,12 @@ struct abut_frames {
     abut_context *context; /* reference */
     abuti_source source;
     const unsigned char *memory; /* start of a file in memory, otherwise null */
-    char *name;
+    char *file_name;             /* printable */
     abut_frames_info info;
+    uint32_t version;
     uint64_t file_bytes, first_frame; /* offset of the first frame */
+    char *names;                      /* of all meshes, each with a zero at its end; null = none */
+    const char **name;                /* where each begins */
     size_t frame_bytes;               /* without the checksum */
     unsigned char *frame;             /* one frame as stored, with its checksum */
     frames_entry *table;
@@ -15,13 +18,13 @@ struct abut_frames {
 };
 
 static abut_status fail_damaged(const abut_frames *f, const char *what) {
-    return abuti_fail(ABUT_ERROR_FORMAT, "%s: is damaged: %s; record it again", f->name, what);
+    return abuti_fail(ABUT_ERROR_FORMAT, "%s: is damaged: %s; record it again", f->file_name, what);
 }
 
 static abut_status fail_truncated(const abut_frames *f) {
     if (f->source.failed)
-        return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be read", f->name);
-    return abuti_fail(ABUT_ERROR_FORMAT, "%s: is truncated; record it again", f->name);
+        return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be read", f->file_name);
+    return abuti_fail(ABUT_ERROR_FORMAT, "%s: is truncated; record it again", f->file_name);
 }
 
 /* Reads a range of the file. */
@@ -43,28 +46,27 @@ static abut_status read_frame_bytes(abut_frames *f, uint64_t offset, void *to, u
 static abut_status read_head(abut_frames *f) {
     frames_head head;
     if (f->file_bytes < sizeof head.magic)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is not a recording of abut", f->name);
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is not a recording of abut", f->file_name);
     abut_status status =
         read_frame_bytes(f, 0, &head,
                          f->file_bytes < sizeof head ? sizeof head.magic : sizeof head);
     if (status)
         return status;
     if (memcmp(head.magic, FRAMES_MAGIC, sizeof head.magic) != 0)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is not a recording of abut", f->name);
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is not a recording of abut", f->file_name);
     if (f->file_bytes < sizeof head)
         return fail_truncated(f);
     if (head.order != FRAMES_ORDER)
         return abuti_fail(
             ABUT_ERROR_UNSUPPORTED,
             "%s: was written on a machine with the other byte order; record it again on this one",
-            f->name);
+            f->file_name);
     if (head.version > FRAMES_VERSION)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
                           "%s: was written by a newer version of abut (its format is %u, this "
                           "version reads up to %d); update abut, or record it again",
-                          f->name, head.version, FRAMES_VERSION);
-    if (head.version != FRAMES_VERSION ||
-        head.checksum != abuti_checksum(&head, offsetof(frames_head, checksum)))
+                          f->file_name, head.version, FRAMES_VERSION);
+    if (!head.version || head.checksum != abuti_checksum(&head, offsetof(frames_head, checksum)))
         return fail_damaged(f, "the header fails its checksum");
     /* a file may have a correct checksum and wrong values */
     if (!head.mesh_count || head.type > 1 || head.aims > 1 || head.reserved ||
@@ -74,6 +76,7 @@ static abut_status read_head(abut_frames *f) {
     f->info.type = head.type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
     f->info.aims = head.aims;
     f->info.seconds = head.seconds;
+    f->version = head.version;
     return ABUT_OK;
 }
 
@@ -97,6 +100,48 @@ static abut_status read_table(abut_frames *f) {
         f->info.triangle_count += f->table[i].triangle_count;
     }
     return ABUT_OK;
+}
+
+/* Finds the names of all meshes: as many as there are zeros. */
+static abut_status split_names(abut_frames *f, const char *names, size_t bytes) {
+    const char *at = names, *end = names + bytes;
+    for (uint32_t i = 0; i < f->info.mesh_count; i++) {
+        const char *zero = at < end ? memchr(at, 0, (size_t)(end - at)) : NULL;
+        if (!zero || !frames_is_name(at, (size_t)(zero - at)))
+            return fail_damaged(f, "the names of its meshes are invalid");
+        f->name[i] = at;
+        at = zero + 1;
+    }
+    return at == end ? ABUT_OK : fail_damaged(f, "the names of its meshes are invalid");
+}
+
+static abut_status read_extra(abut_frames *f) {
+    frames_extra extra;
+    if (f->version < 2)
+        return ABUT_OK;
+    abut_status status = read_frame_bytes(f, f->first_frame, &extra, sizeof extra);
+    if (status)
+        return status;
+    if (extra.checksum != abuti_checksum(&extra, offsetof(frames_extra, checksum)))
+        return fail_damaged(f, "the up axis fails its checksum");
+    const vec3 up = v3(extra.up[0], extra.up[1], extra.up[2]);
+    const double length = v3_length(up);
+    if (!(length == 0 || fabs(length - 1) < 1e-12))
+        return fail_damaged(f, "the up axis is not a unit vector");
+    f->first_frame += sizeof extra;
+    if (extra.name_bytes > f->file_bytes - f->first_frame)
+        return fail_truncated(f);
+    status = ABUTI_ALLOCATE(f->context, ABUTI_ARRAY(f->names, (size_t)extra.name_bytes),
+                            ABUTI_ARRAY(f->name, f->info.mesh_count));
+    if (!status)
+        status = read_frame_bytes(f, f->first_frame, f->names, extra.name_bytes);
+    if (status)
+        return status;
+    f->first_frame += extra.name_bytes;
+    f->info.up = up;
+    return extra.name_checksum == abuti_checksum(f->names, (size_t)extra.name_bytes)
+               ? split_names(f, f->names, (size_t)extra.name_bytes)
+               : fail_damaged(f, "the names of its meshes fail their checksum");
 }
 
 /* Checks the length of the file. Sums cannot overflow: fewer than 2^32 meshes have fewer than 2^32
@@ -196,7 +241,7 @@ static abut_status make_mesh(abut_frames *f, uint32_t number, size_t first_verte
         return status;
     }
     unpack_positions(f, f->frame, first_vertex, entry->vertex_count, positions);
-    status = abuti_mesh_adopt(f->context, f->name, positions, entry->vertex_count, indices,
+    status = abuti_mesh_adopt(f->context, f->file_name, positions, entry->vertex_count, indices,
                               entry->triangle_count, mesh);
     return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT
                                          : status; /* an invalid index, or a size out of range */
@@ -204,7 +249,8 @@ static abut_status make_mesh(abut_frames *f, uint32_t number, size_t first_verte
 
 static abut_status read_file(abut_frames *f) {
     abut_status status;
-    if ((status = read_head(f)) || (status = read_table(f)) || (status = check_lengths(f)) ||
+    if ((status = read_head(f)) || (status = read_table(f)) || (status = read_extra(f)) ||
+        (status = check_lengths(f)) ||
         (status = ABUTI_ALLOCATE(f->context, ABUTI_ARRAY(f->frame, f->frame_bytes + 8),
                                  ABUTI_ZEROED(f->meshes, f->info.mesh_count))) ||
         (status = read_frame(f, 0)))
@@ -229,22 +275,22 @@ static abut_status open_frames(abut_context *context, const char *path, const vo
     f->context = abuti_context_retain(context);
     f->source.descriptor = -1;
     abut_status status = ABUT_ERROR_MEMORY;
-    f->name = abuti_allocate(context, 4 * strlen(name) + 1, 1);
-    if (f->name) {
-        abuti_escape(name, f->name, 4 * strlen(name) + 1);
+    f->file_name = abuti_allocate(context, 4 * strlen(name) + 1, 1);
+    if (f->file_name) {
+        abuti_escape(name, f->file_name, 4 * strlen(name) + 1);
         status = ABUT_OK;
         if (path)
             status = abuti_source_open(&f->source, context, path);
         else
-            abuti_source_memory(&f->source, context, data, bytes, f->name);
+            abuti_source_memory(&f->source, context, data, bytes, f->file_name);
     }
     if (!status) {
         f->memory = path ? NULL : data;
         f->file_bytes = f->source.total;
         status = f->file_bytes ? read_file(f)
                                : abuti_fail(ABUT_ERROR_FORMAT,
-                                            "%s: is empty, or not a regular file", f->name);
-        f->source.name = f->name; /* the caller's string may be freed */
+                                            "%s: is empty, or not a regular file", f->file_name);
+        f->source.name = f->file_name; /* the caller's string may be freed */
     }
     if (status)
         abut_frames_close(f);
@@ -274,7 +320,8 @@ void abut_frames_close(abut_frames *frames) {
         abut_mesh_destroy(frames->meshes[i]);
     if (frames->source.context)
         abuti_source_close(&frames->source);
-    ABUTI_RELEASE(context, frames->meshes, frames->table, frames->frame, frames->name, frames);
+    ABUTI_RELEASE(context, frames->meshes, frames->table, frames->frame, frames->names,
+                  frames->name, frames->file_name, frames);
     abut_context_destroy(context);
 }
 
@@ -290,11 +337,17 @@ abut_mesh *abut_frames_mesh(const abut_frames *frames, uint32_t mesh) {
     return frames && mesh < frames->info.mesh_count ? frames->meshes[mesh] : NULL;
 }
 
+const char *abut_frames_name(const abut_frames *frames, uint32_t mesh) {
+    if (!frames || !frames->name || mesh >= frames->info.mesh_count)
+        return NULL;
+    return frames->name[mesh][0] ? frames->name[mesh] : NULL;
+}
+
 static abut_status read_frame_checked(abut_frames *f, const char *function, uint64_t frame) {
     if (frame >= f->info.frame_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: there is no frame %llu; %s has %llu frames, counted from 0",
-                          function, (unsigned long long)frame, f->name,
+                          function, (unsigned long long)frame, f->file_name,
                           (unsigned long long)f->info.frame_count);
     return read_frame(f, frame);
 }
@@ -305,7 +358,7 @@ abut_status abut_frames_read(abut_frames *frames, uint64_t frame, abut_vec3 *pos
         return abuti_null(__func__, frames ? "positions" : "frames");
     if (aims && !frames->info.aims)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_read: %s was recorded without aims",
-                          frames->name);
+                          frames->file_name);
     abut_status status = read_frame_checked(frames, "abut_frames_read", frame);
     if (status)
         return status;
@@ -323,7 +376,7 @@ abut_status abut_frames_mesh_at(abut_frames *frames, uint64_t frame, uint32_t me
     if (mesh >= frames->info.mesh_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_frames_mesh_at: there is no mesh %u; %s has %u meshes", mesh,
-                          frames->name, frames->info.mesh_count);
+                          frames->file_name, frames->info.mesh_count);
     abut_status status = read_frame_checked(frames, "abut_frames_mesh_at", frame);
     size_t first = 0;
     for (uint32_t i = 0; i < mesh; i++)

@@ -31,6 +31,14 @@ static abut_status check_create(abut_mesh *const *meshes, uint32_t count, const 
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: seconds is %g; it must be finite and not negative", function,
                           o->seconds);
+    if (!abuti_is_position(o->up))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: up must be finite and at most %g", function,
+                          ABUT_COORDINATE_MAX);
+    for (uint32_t i = 0; o->names && i < count; i++)
+        if (o->names[i] && !frames_is_name(o->names[i], strlen(o->names[i])))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: names[%u] must have at most %d bytes and no control character",
+                              function, i, ABUT_FRAMES_NAME_BYTES);
     return ABUT_OK;
 }
 
@@ -45,6 +53,34 @@ static abut_status compute_frame_layout(abut_mesh *const *meshes, uint32_t count
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_LIMIT,
                       "abut_frames_writer_create: the vertices exceed what memory can address");
+}
+
+/* The up axis and the names of all meshes. */
+static abut_status write_extra(uint32_t count, const abut_frames_options *o,
+                               abut_frames_writer *w) {
+    frames_extra extra = {.name_bytes = count};
+    const double length = v3_length(o->up);
+    for (uint32_t i = 0; o->names && i < count; i++)
+        extra.name_bytes += o->names[i] ? strlen(o->names[i]) : 0;
+    char *names = abuti_allocate_zeroed(w->context, extra.name_bytes, 1), *to = names;
+    if (!names)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count; i++, to++) {
+        const char *name = o->names && o->names[i] ? o->names[i] : "";
+        const size_t bytes = strlen(name);
+        memcpy(to, name, bytes);
+        to += bytes;
+    }
+    if (length > 0) {
+        const double up[3] = {o->up.x / length, o->up.y / length, o->up.z / length};
+        memcpy(extra.up, up, sizeof up);
+    }
+    extra.name_checksum = abuti_checksum(names, (size_t)extra.name_bytes);
+    extra.checksum = abuti_checksum(&extra, offsetof(frames_extra, checksum));
+    abuti_sink_write(&w->sink, &extra, sizeof extra);
+    abuti_sink_write(&w->sink, names, (size_t)extra.name_bytes);
+    abuti_release(w->context, names);
+    return ABUT_OK;
 }
 
 static abut_status write_triangles(abut_mesh *const *meshes, uint32_t count,
@@ -68,10 +104,11 @@ static abut_status write_triangles(abut_mesh *const *meshes, uint32_t count,
     abuti_sink_write(&w->sink, &head, sizeof head);
     abuti_sink_write(&w->sink, table, count * sizeof *table);
     abuti_sink_write(&w->sink, &sum, sizeof sum);
-    for (uint32_t i = 0; i < count; i++)
+    abut_status status = write_extra(count, o, w);
+    for (uint32_t i = 0; i < count && !status; i++)
         abuti_sink_write(&w->sink, meshes[i]->indices, 12 * (size_t)meshes[i]->triangle_count);
     abuti_release(w->context, table);
-    return ABUT_OK;
+    return status;
 }
 
 abut_status abut_frames_writer_create(abut_mesh *const *meshes, uint32_t count, const char *path,

@@ -6,10 +6,9 @@
  * meshes, and the limits of the header: shapes have at most ABUT_SCENE_SEGMENTS segments, and
  * SHAPE_TRIANGLES triangles in all. Names are looked up in sorted lists.
  */
+#include "scene/read.h"
 #include "geom/pose.h"
 #include "io/files.h"
-#include "io/json.h"
-#include "scene/scene.h"
 
 #include "base/sort.h"
 #include "base/system.h"
@@ -19,35 +18,12 @@
 #include <string.h>
 
 #define SHAPE_TRIANGLES 4194304u
-#define NAME_BYTES 200
 
 #ifdef ABUT_HAS_GLTF
 
-/* ---- state of the reader ---- */
+/* ---- errors and values ---- */
 
-/* A name, and the index of the element it refers to. */
-typedef struct name_entry {
-    const char *name;
-    uint32_t index;
-    bool group;
-} name_entry;
-
-typedef struct scene_reader {
-    abut_context *context;
-    abut_scene_options options;
-    const char *path; /* mesh files are relative to its folder; null = mesh files are not allowed */
-    char name[400];   /* printable name of the file */
-    char place[300];  /* location, such as "bodies[3]" */
-    abuti_json json;
-    abut_scene *scene;
-    char *letter;      /* where the next name is stored */
-    name_entry *names; /* of meshes while bodies are read, then of bodies and groups */
-    size_t name_count;
-    uint64_t shape_triangles;
-} scene_reader;
-
-static abut_status fail_at_place(scene_reader *r, const char *format, ...) ABUTI_PRINTF(2, 3);
-static abut_status fail_at_place(scene_reader *r, const char *format, ...) {
+abut_status abuti_scene_fail(scene_reader *r, const char *format, ...) {
     char words[600];
     va_list list;
     va_start(list, format);
@@ -55,10 +31,6 @@ static abut_status fail_at_place(scene_reader *r, const char *format, ...) {
     va_end(list);
     return abuti_fail(ABUT_ERROR_FORMAT, "%s: %s%s%s", r->name, r->place, r->place[0] ? ": " : "",
                       words);
-}
-
-static const abuti_json_value *value_at(const scene_reader *r, uint32_t at) {
-    return &r->json.values[at];
 }
 
 /* A string of the file for an error message: printable and shortened. */
@@ -72,25 +44,12 @@ static const char *printable_text(const scene_reader *r, uint32_t at, uint32_t b
     return out;
 }
 
-/* A text for an error message or a short name; longer ones are truncated. */
-static const char *word_at(const scene_reader *r, uint32_t at, char word[100]) {
+const char *abuti_scene_word(const scene_reader *r, uint32_t at, char word[100]) {
     const abuti_json_value *text = value_at(r, at);
     return printable_text(r, text->is.text.at, text->is.text.bytes, word);
 }
 
 /* ---- members of objects ---- */
-
-typedef struct member {
-    const char *name;
-    abuti_json_kind kind;
-    abuti_json_kind other; /* a second allowed kind, or the same kind */
-    uint32_t at;           /* out: index of the value; 0 = missing */
-} member;
-
-#define MEMBER(name, kind) \
-    { name, ABUTI_JSON_##kind, ABUTI_JSON_##kind, 0 }
-#define MEMBER_OR(name, kind, other) \
-    { name, ABUTI_JSON_##kind, ABUTI_JSON_##other, 0 }
 
 static const char *kind_words(abuti_json_kind kind) {
     static const char *const words[] = {"null",     "true or false", "a number",
@@ -105,12 +64,11 @@ static abut_status fail_unknown_member(scene_reader *r, const abuti_json_value *
     for (size_t i = 0; i < count; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  members[i].name);
-    return fail_at_place(r, "there is no member '%s'; allowed are %s",
-                         printable_text(r, value->key, value->key_bytes, word), list);
+    return abuti_scene_fail(r, "there is no member '%s'; allowed are %s",
+                            printable_text(r, value->key, value->key_bytes, word), list);
 }
 
-/* Finds the members of an object. */
-static abut_status read_members(scene_reader *r, uint32_t object, member *members, size_t count) {
+abut_status abuti_scene_members(scene_reader *r, uint32_t object, member *members, size_t count) {
     const uint32_t end = value_at(r, object)->next;
     for (uint32_t i = object + 1; i < end; i = value_at(r, i)->next) {
         const abuti_json_value *value = value_at(r, i);
@@ -121,19 +79,18 @@ static abut_status read_members(scene_reader *r, uint32_t object, member *member
         if (m == members + count)
             return fail_unknown_member(r, value, members, count);
         if (m->at)
-            return fail_at_place(r, "'%s' occurs twice", m->name);
+            return abuti_scene_fail(r, "'%s' occurs twice", m->name);
         if (value->kind != m->kind && value->kind != m->other)
-            return fail_at_place(r, "'%s' is %s; it must be %s%s%s", m->name,
-                                 kind_words((abuti_json_kind)value->kind), kind_words(m->kind),
-                                 m->kind == m->other ? "" : " or ",
-                                 m->kind == m->other ? "" : kind_words(m->other));
+            return abuti_scene_fail(r, "'%s' is %s; it must be %s%s%s", m->name,
+                                    kind_words((abuti_json_kind)value->kind), kind_words(m->kind),
+                                    m->kind == m->other ? "" : " or ",
+                                    m->kind == m->other ? "" : kind_words(m->other));
         m->at = i;
     }
     return ABUT_OK;
 }
 
-/* Exactly `count` numbers of a list. */
-static abut_status read_list(scene_reader *r, const member *m, uint32_t count, double *numbers) {
+abut_status abuti_scene_list(scene_reader *r, const member *m, uint32_t count, double *numbers) {
     const abuti_json_value *list = value_at(r, m->at);
     bool good = list->is.count == count;
     for (uint32_t i = 0; i < count && good;
@@ -141,22 +98,25 @@ static abut_status read_list(scene_reader *r, const member *m, uint32_t count, d
         good = value_at(r, m->at + 1 + i)->kind == ABUTI_JSON_NUMBER;
         numbers[i] = good ? value_at(r, m->at + 1 + i)->is.number : 0;
     }
-    return good ? ABUT_OK : fail_at_place(r, "'%s' must be a list of %u numbers", m->name, count);
+    return good ? ABUT_OK
+                : abuti_scene_fail(r, "'%s' must be a list of %u numbers", m->name, count);
 }
 
-static abut_status read_positive(scene_reader *r, const member *m, double *number) {
+abut_status abuti_scene_positive(scene_reader *r, const member *m, double *number) {
     *number = value_at(r, m->at)->is.number;
     return *number > 0
                ? ABUT_OK
-               : fail_at_place(r, "'%s' is %g; it must be greater than 0", m->name, *number);
+               : abuti_scene_fail(r, "'%s' is %g; it must be greater than 0", m->name, *number);
 }
 
-static abut_status read_margin(scene_reader *r, const member *m, double *number) {
-    *number = value_at(r, m->at)->is.number;
-    return *number >= 0 && *number <= ABUT_COORDINATE_MAX
-               ? ABUT_OK
-               : fail_at_place(r, "'%s' is %g; it must be from 0 to %g", m->name, *number,
-                               ABUT_COORDINATE_MAX);
+abut_status abuti_scene_range(scene_reader *r, const member *m, double low, double high,
+                              double *number) {
+    const double value = value_at(r, m->at)->is.number;
+    if (!(value >= low && value <= high))
+        return abuti_scene_fail(r, "'%s' is %g; it must be from %g to %g", m->name, value, low,
+                                high);
+    *number = value;
+    return ABUT_OK;
 }
 
 /* ---- names ---- */
@@ -174,13 +134,13 @@ static abut_status copy_name(scene_reader *r, uint32_t at, uint32_t bytes, const
                              const char **name) {
     const char *from = abuti_json_characters(&r->json, at);
     if (!bytes || bytes > NAME_BYTES)
-        return fail_at_place(r, "%s must have 1 to %d bytes", what, NAME_BYTES);
+        return abuti_scene_fail(r, "%s must have 1 to %d bytes", what, NAME_BYTES);
     for (uint32_t i = 0; i < bytes; i++)
         if ((unsigned char)from[i] < 32 || from[i] == 127)
-            return fail_at_place(r, "%s contains a control character", what);
+            return abuti_scene_fail(r, "%s contains a control character", what);
     if (from[0] == '#')
-        return fail_at_place(r, "%s begins with #, which is reserved for bodies without a name",
-                             what);
+        return abuti_scene_fail(r, "%s begins with #, which is reserved for bodies without a name",
+                                what);
     *name = copy_letters(r, from, bytes);
     return ABUT_OK;
 }
@@ -195,7 +155,7 @@ static int compare_name(const void *key, const void *element) {
     return strcmp(key, ((const name_entry *)element)->name);
 }
 
-static const name_entry *name_find(const scene_reader *r, uint32_t at) {
+const name_entry *abuti_scene_find_name(const scene_reader *r, uint32_t at) {
     const abuti_json_value *text = value_at(r, at);
     const size_t bytes = text->is.text.bytes;
     char name[NAME_BYTES + 1] = "";
@@ -214,8 +174,8 @@ static abut_status sort_names(scene_reader *r, const char *what) {
         if (!strcmp(r->names[i - 1].name, r->names[i].name)) {
             char word[100];
             abuti_escape(r->names[i].name, word, sizeof word);
-            return fail_at_place(r, "%s '%s'%s", what, word,
-                                 r->names[i].group ? ", which is also the name of a group" : "");
+            return abuti_scene_fail(r, "%s '%s'%s", what, word,
+                                    r->names[i].group ? ", which is also the name of a group" : "");
         }
     return ABUT_OK;
 }
@@ -234,8 +194,13 @@ enum {
     MESH_FILE,
     MESH_SHAPE,
     MESH_FIGURE,
+    MESH_GARMENT,
     MESH_CLIP,
     MESH_TIME,
+    MESH_SPEED,
+    MESH_BLEND,
+    MESH_ON,
+    MESH_TRIANGLES,
     MESH_SCALE,
     MESH_SIZE,
     MESH_RADIUS,
@@ -246,8 +211,7 @@ enum {
     MESH_MEMBERS
 };
 
-/* Adds the file and the location to the error message of another module. */
-static abut_status prefix_error(scene_reader *r, abut_status status) {
+abut_status abuti_scene_prefix(scene_reader *r, abut_status status) {
     char reason[600];
     snprintf(reason, sizeof reason, "%s", abut_last_error());
     return abuti_fail(status, "%s: %s: %s", r->name, r->place, reason);
@@ -256,11 +220,21 @@ static abut_status prefix_error(scene_reader *r, abut_status status) {
 /* Creates a character; `path` is null for a figure. */
 static abut_status pose_mesh(scene_reader *r, const member *m, const char *path, scene_mesh *to) {
     char figure[100], clip[100];
-    const scene_pose how = {.figure =
-                                m[MESH_FIGURE].at ? word_at(r, m[MESH_FIGURE].at, figure) : NULL,
-                            .path = path,
-                            .clip = m[MESH_CLIP].at ? word_at(r, m[MESH_CLIP].at, clip) : NULL,
-                            .time = m[MESH_TIME].at ? value_at(r, m[MESH_TIME].at)->is.number : 0};
+    double speed = 1, blend = 0;
+    abut_status status = ABUT_OK;
+    if (m[MESH_SPEED].at)
+        status = abuti_scene_range(r, &m[MESH_SPEED], -SPEED_MAX, SPEED_MAX, &speed);
+    if (!status && m[MESH_BLEND].at)
+        status = abuti_scene_range(r, &m[MESH_BLEND], 0, SPEED_MAX, &blend);
+    if (status)
+        return status;
+    const scene_pose how = {
+        .figure = m[MESH_FIGURE].at ? abuti_scene_word(r, m[MESH_FIGURE].at, figure) : NULL,
+        .path = path,
+        .clip = m[MESH_CLIP].at ? abuti_scene_word(r, m[MESH_CLIP].at, clip) : NULL,
+        .time = m[MESH_TIME].at ? value_at(r, m[MESH_TIME].at)->is.number : 0,
+        .speed = speed,
+        .blend = blend};
     return abuti_scene_pose(r->context, &r->options, &how, to);
 }
 
@@ -272,9 +246,9 @@ static abut_status read_file(scene_reader *r, const member *m, scene_mesh *to) {
     size_t bytes = text->is.text.bytes, folder = 0;
     struct stat about;
     if (!bytes || memchr(letters, 0, bytes))
-        return fail_at_place(r, "'file' must be a path");
+        return abuti_scene_fail(r, "'file' must be a path");
     if (!r->path)
-        return fail_at_place(r, "'file' cannot be opened: a scene in memory has no folder");
+        return abuti_scene_fail(r, "'file' cannot be opened: a scene in memory has no folder");
     if (letters[0] != '/') {
         const char *slash = strrchr(r->path, '/');
         folder = slash ? (size_t)(slash - r->path) + 1 : 0;
@@ -288,18 +262,70 @@ static abut_status read_file(scene_reader *r, const member *m, scene_mesh *to) {
     abut_status status = ABUT_OK;
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) { /* reading a pipe would block */
         char word[100];
-        status = fail_at_place(r, "'%s' is not a regular file", word_at(r, file->at, word));
+        status =
+            abuti_scene_fail(r, "'%s' is not a regular file", abuti_scene_word(r, file->at, word));
     }
     if (!status) {
-        status = m[MESH_CLIP].at || m[MESH_TIME].at
+        status = m[MESH_CLIP].at || m[MESH_TIME].at || m[MESH_SPEED].at || m[MESH_BLEND].at
                      ? pose_mesh(r, m, path, to)
                      : abut_mesh_read(r->context, path, NULL, &to->mesh);
         if (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT)
-            prefix_error(r, status);
+            abuti_scene_prefix(r, status);
     }
     abuti_release(r->context, path);
     if (!status)
         to->file = copy_letters(r, letters, bytes);
+    return status;
+}
+
+/* Finds the earlier body that wears a garment. */
+static abut_status find_wearer(scene_reader *r, const member *on, uint32_t *wearer) {
+    const abuti_json_value *text = value_at(r, on->at);
+    const abut_scene *scene = r->scene;
+    char word[100];
+    for (uint32_t i = 0; i + 1 < scene->body_count; i++) {
+        const abut_scene_body *body = &scene->bodies[i];
+        if (!body->character ||
+            !abuti_json_is(&r->json, text->is.text.at, text->is.text.bytes, body->name))
+            continue;
+        *wearer = i;
+        return body->clip == ABUT_NONE || body->clip_blend > 0
+                   ? ABUT_OK
+                   : abuti_scene_fail(r,
+                                      "'%s' must be at rest when it is dressed: give its mesh a "
+                                      "'blend', in seconds, or no 'clip'",
+                                      abuti_scene_word(r, on->at, word));
+    }
+    return abuti_scene_fail(r, "there is no character '%s' before this body",
+                            abuti_scene_word(r, on->at, word));
+}
+
+static abut_status create_garment(scene_reader *r, const member *m, scene_mesh *to) {
+    char name[100];
+    double triangles = 0;
+    abut_status status = ABUT_OK;
+    if (!r->scene->bodies)
+        return abuti_scene_fail(r, "a 'garment' must be the 'mesh' of a body, not in 'meshes'");
+    if (!m[MESH_ON].at)
+        return abuti_scene_fail(r, "a 'garment' needs 'on', the name of a character");
+    if (m[MESH_TRIANGLES].at)
+        status = abuti_scene_range(r, &m[MESH_TRIANGLES], 1, 1e7, &triangles);
+    if (!status)
+        status = find_wearer(r, &m[MESH_ON], &to->wearer);
+    if (status)
+        return status;
+    if (++r->garment_count > ABUT_SCENE_GARMENTS)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: %s: more than %d garments", r->name, r->place,
+                          ABUT_SCENE_GARMENTS);
+    abuti_scene_word(r, m[MESH_GARMENT].at, name);
+    if (!r->options.create_garment)
+        return abuti_scene_fail(r, "the garment '%s' requires abut_scene_options.create_garment",
+                                name);
+    status = r->options.create_garment(r->options.user, r->context,
+                                       r->scene->bodies[to->wearer].character, name,
+                                       (uint32_t)triangles, &to->mesh, &to->pins, &to->pin_count);
+    if (status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_ARGUMENT)
+        status = abuti_scene_prefix(r, ABUT_ERROR_FORMAT);
     return status;
 }
 
@@ -309,10 +335,10 @@ static abut_status read_size(scene_reader *r, const member *size, abut_shape *sh
     if (value_at(r, size->at)->kind == ABUTI_JSON_NUMBER)
         n[0] = n[1] = n[2] = value_at(r, size->at)->is.number;
     else
-        status = read_list(r, size, 3, n);
+        status = abuti_scene_list(r, size, 3, n);
     for (int k = 0; k < 3 && !status; k++) {
         if (*sides[k] > 0 && !(n[k] > 0)) /* extents that a shape does not have are 0 */
-            status = fail_at_place(r, "'size' must be greater than 0 along %c", 'x' + k);
+            status = abuti_scene_fail(r, "'size' must be greater than 0 along %c", 'x' + k);
         else if (*sides[k] > 0)
             *sides[k] = n[k];
     }
@@ -322,8 +348,8 @@ static abut_status read_size(scene_reader *r, const member *size, abut_shape *sh
 static abut_status read_count(scene_reader *r, const member *m, uint32_t *count) {
     double n = value_at(r, m->at)->is.number;
     if (!(n >= 1 && n <= ABUT_SCENE_SEGMENTS) || n != floor(n))
-        return fail_at_place(r, "'%s' is %g; it must be a whole number from 1 to %d", m->name, n,
-                             ABUT_SCENE_SEGMENTS);
+        return abuti_scene_fail(r, "'%s' is %g; it must be a whole number from 1 to %d", m->name, n,
+                                ABUT_SCENE_SEGMENTS);
     *count = (uint32_t)n;
     return ABUT_OK;
 }
@@ -332,8 +358,8 @@ static abut_status read_count(scene_reader *r, const member *m, uint32_t *count)
 static abut_status read_shape(scene_reader *r, const member *m, scene_mesh *to) {
     char word[100];
     abut_shape_kind kind;
-    if (abut_shape_kind_from_name(word_at(r, m[MESH_SHAPE].at, word), &kind))
-        return fail_at_place(r, "there is no shape '%s'; 'abut make --list' lists them", word);
+    if (abut_shape_kind_from_name(abuti_scene_word(r, m[MESH_SHAPE].at, word), &kind))
+        return abuti_scene_fail(r, "there is no shape '%s'; 'abut make --list' lists them", word);
     abut_shape shape = abut_shape_default(kind);
     abut_vec3 side = shape.extent;
     double *reals[] = {&shape.radius, &shape.radius2, &shape.height};
@@ -345,9 +371,9 @@ static abut_status read_shape(scene_reader *r, const member *m, scene_mesh *to) 
         bool has = i == MESH_SIZE      ? side.x > 0 || side.y > 0 || side.z > 0
                    : i < MESH_SEGMENTS ? *reals[i - MESH_RADIUS] > 0
                                        : *wholes[i - MESH_SEGMENTS] > 0;
-        status = !has                ? fail_at_place(r, "a %s has no '%s'", word, m[i].name)
+        status = !has                ? abuti_scene_fail(r, "a %s has no '%s'", word, m[i].name)
                  : i == MESH_SIZE    ? read_size(r, &m[i], &shape)
-                 : i < MESH_SEGMENTS ? read_positive(r, &m[i], reals[i - MESH_RADIUS])
+                 : i < MESH_SEGMENTS ? abuti_scene_positive(r, &m[i], reals[i - MESH_RADIUS])
                                      : read_count(r, &m[i], wholes[i - MESH_SEGMENTS]);
     }
     if (status)
@@ -356,7 +382,7 @@ static abut_status read_shape(scene_reader *r, const member *m, scene_mesh *to) 
     to->shape = shape;
     to->has_shape = true;
     if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
-        return prefix_error(r, ABUT_ERROR_FORMAT);
+        return abuti_scene_prefix(r, ABUT_ERROR_FORMAT);
     r->shape_triangles += status ? 0 : abut_mesh_triangle_count(to->mesh);
     if (r->shape_triangles > SHAPE_TRIANGLES) {
         abut_mesh_destroy(to->mesh);
@@ -370,44 +396,64 @@ static abut_status read_shape(scene_reader *r, const member *m, scene_mesh *to) 
 
 /* Adds the mesh that an object describes. */
 static abut_status read_mesh(scene_reader *r, uint32_t object) {
-    member m[MESH_MEMBERS] = {
-        [MESH_ABOUT] = MEMBER("about", TEXT),     [MESH_FILE] = MEMBER("file", TEXT),
-        [MESH_SHAPE] = MEMBER("shape", TEXT),     [MESH_FIGURE] = MEMBER("figure", TEXT),
-        [MESH_CLIP] = MEMBER("clip", TEXT),       [MESH_TIME] = MEMBER("time", NUMBER),
-        [MESH_SCALE] = MEMBER("scale", NUMBER),   [MESH_SIZE] = MEMBER_OR("size", LIST, NUMBER),
-        [MESH_RADIUS] = MEMBER("radius", NUMBER), [MESH_RADIUS2] = MEMBER("radius2", NUMBER),
-        [MESH_HEIGHT] = MEMBER("height", NUMBER), [MESH_SEGMENTS] = MEMBER("segments", NUMBER),
-        [MESH_RINGS] = MEMBER("rings", NUMBER)};
-    scene_mesh made = {0};
+    member m[MESH_MEMBERS] = {[MESH_ABOUT] = MEMBER("about", TEXT),
+                              [MESH_FILE] = MEMBER("file", TEXT),
+                              [MESH_SHAPE] = MEMBER("shape", TEXT),
+                              [MESH_FIGURE] = MEMBER("figure", TEXT),
+                              [MESH_CLIP] = MEMBER("clip", TEXT),
+                              [MESH_TIME] = MEMBER("time", NUMBER),
+                              [MESH_SPEED] = MEMBER("speed", NUMBER),
+                              [MESH_BLEND] = MEMBER("blend", NUMBER),
+                              [MESH_GARMENT] = MEMBER("garment", TEXT),
+                              [MESH_ON] = MEMBER("on", TEXT),
+                              [MESH_TRIANGLES] = MEMBER("triangles", NUMBER),
+                              [MESH_SCALE] = MEMBER("scale", NUMBER),
+                              [MESH_SIZE] = MEMBER_OR("size", LIST, NUMBER),
+                              [MESH_RADIUS] = MEMBER("radius", NUMBER),
+                              [MESH_RADIUS2] = MEMBER("radius2", NUMBER),
+                              [MESH_HEIGHT] = MEMBER("height", NUMBER),
+                              [MESH_SEGMENTS] = MEMBER("segments", NUMBER),
+                              [MESH_RINGS] = MEMBER("rings", NUMBER)};
+    scene_mesh made = {.clip = ABUT_NONE, .wearer = ABUT_NONE};
     double scale = 1;
-    abut_status status = read_members(r, object, m, MESH_MEMBERS);
+    bool posed = false;
+    abut_status status = abuti_scene_members(r, object, m, MESH_MEMBERS);
     if (status)
         return status;
-    const bool file = m[MESH_FILE].at, shape = m[MESH_SHAPE].at, figure = m[MESH_FIGURE].at;
-    if (file + shape + figure != 1)
-        return fail_at_place(r, "it needs one of 'file', 'shape' and 'figure'");
+    const bool file = m[MESH_FILE].at, shape = m[MESH_SHAPE].at, figure = m[MESH_FIGURE].at,
+               garment = m[MESH_GARMENT].at;
+    if (file + shape + figure + garment != 1)
+        return abuti_scene_fail(r, "it needs one of 'file', 'shape', 'figure' and 'garment'");
     for (int i = MESH_SIZE; i < MESH_MEMBERS; i++)
         if (!shape && m[i].at)
-            return fail_at_place(r, "'%s' is only allowed with 'shape'", m[i].name);
-    for (int i = MESH_CLIP; i <= MESH_TIME; i++)
-        if (shape && m[i].at)
-            return fail_at_place(
+            return abuti_scene_fail(r, "'%s' is only allowed with 'shape'", m[i].name);
+    for (int i = MESH_CLIP; i <= MESH_BLEND; i++)
+        if ((shape || garment) && m[i].at)
+            return abuti_scene_fail(
                 r, "'%s' is only allowed with 'figure', or with a 'file' that has a skeleton",
                 m[i].name);
-    if (m[MESH_SCALE].at && (figure || m[MESH_CLIP].at || m[MESH_TIME].at))
-        return fail_at_place(r, "'scale' is not allowed for characters");
-    status = m[MESH_SCALE].at ? read_positive(r, &m[MESH_SCALE], &scale) : ABUT_OK;
+    for (int i = MESH_ON; i <= MESH_TRIANGLES; i++)
+        if (!garment && m[i].at)
+            return abuti_scene_fail(r, "'%s' is only allowed with 'garment'", m[i].name);
+    for (int i = MESH_CLIP; i <= MESH_BLEND; i++)
+        posed = posed || m[i].at;
+    if (m[MESH_SCALE].at && (figure || garment || posed))
+        return abuti_scene_fail(r, "'scale' is not allowed for characters and garments");
+    if ((m[MESH_SPEED].at || m[MESH_BLEND].at) && !m[MESH_CLIP].at)
+        return abuti_scene_fail(r, "'speed' and 'blend' need a 'clip'");
+    status = m[MESH_SCALE].at ? abuti_scene_positive(r, &m[MESH_SCALE], &scale) : ABUT_OK;
     if (status || (status = reserve_mesh(r)))
         return status;
-    status = file    ? read_file(r, m, &made)
-             : shape ? read_shape(r, m, &made)
-                     : pose_mesh(r, m, NULL, &made);
+    status = file      ? read_file(r, m, &made)
+             : shape   ? read_shape(r, m, &made)
+             : garment ? create_garment(r, m, &made)
+                       : pose_mesh(r, m, NULL, &made);
     if (figure && status == ABUT_ERROR_FORMAT)
-        prefix_error(r, status);
+        abuti_scene_prefix(r, status);
     if (!status && scale != 1) {
         status = abuti_scene_scale(&made, scale);
         if (status == ABUT_ERROR_ARGUMENT)
-            status = fail_at_place(r, "'scale' is %g, which makes the mesh too large", scale);
+            status = abuti_scene_fail(r, "'scale' is %g, which makes the mesh too large", scale);
     }
     if (!status)
         r->scene->meshes[r->scene->mesh_count++] = made;
@@ -433,7 +479,7 @@ static abut_status read_meshes(scene_reader *r, uint32_t object) {
         *entry = (name_entry){.index = (uint32_t)r->name_count};
         status = copy_name(r, value->key, value->key_bytes, "the name", &entry->name);
         if (!status && value->kind != ABUTI_JSON_OBJECT)
-            status = fail_at_place(r, "it must be an object with 'file' or 'shape'");
+            status = abuti_scene_fail(r, "it must be an object with 'file' or 'shape'");
         if (!status)
             status = read_mesh(r, i);
         r->name_count++;
@@ -456,7 +502,8 @@ enum {
     BODY_METHOD,
     BODY_SOLID,
     BODY_MARGIN,
-    BODY_MEMBERS
+    BODY_MOTION, /* and the others of MOTION_TABLE */
+    BODY_MEMBERS = BODY_MOTION + MOTION_MEMBERS
 };
 
 static abut_status read_pose(scene_reader *r, const member *m, abut_pose *to) {
@@ -464,30 +511,30 @@ static abut_status read_pose(scene_reader *r, const member *m, abut_pose *to) {
     abut_status status = ABUT_OK;
     *to = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (!m[BODY_AXIS].at != !m[BODY_DEGREES].at)
-        return fail_at_place(r, "'axis' and 'degrees' must be given together");
+        return abuti_scene_fail(r, "'axis' and 'degrees' must be given together");
     if (m[BODY_AXIS].at && m[BODY_ROTATION].at)
-        return fail_at_place(r, "give 'rotation' or 'axis', not both");
+        return abuti_scene_fail(r, "give 'rotation' or 'axis', not both");
     if (m[BODY_POSITION].at) {
-        status = read_list(r, &m[BODY_POSITION], 3, n);
+        status = abuti_scene_list(r, &m[BODY_POSITION], 3, n);
         to->translation = (abut_vec3){n[0], n[1], n[2]};
     }
     if (!status && m[BODY_ROTATION].at) {
-        status = read_list(r, &m[BODY_ROTATION], 4, n);
+        status = abuti_scene_list(r, &m[BODY_ROTATION], 4, n);
         to->rotation = (abut_quat){n[0], n[1], n[2], n[3]};
         if (!status && n[0] == 0 && n[1] == 0 && n[2] == 0 && n[3] == 0)
-            status = fail_at_place(r, "'rotation' must not be all 0");
+            status = abuti_scene_fail(r, "'rotation' must not be all 0");
     }
     if (!status && m[BODY_AXIS].at) {
-        status = read_list(r, &m[BODY_AXIS], 3, n);
+        status = abuti_scene_list(r, &m[BODY_AXIS], 3, n);
         double largest = fmax(fabs(n[0]), fmax(fabs(n[1]), fabs(n[2])));
         if (!status && !(largest > 0))
-            status = fail_at_place(r, "'axis' must not be all 0");
+            status = abuti_scene_fail(r, "'axis' must not be all 0");
         if (!status)
             to->rotation =
                 abuti_scene_rotation(n, largest, value_at(r, m[BODY_DEGREES].at)->is.number);
     }
     if (!status && abuti_pose_check("abut_scene_read", "the pose", to))
-        status = fail_at_place(r, "'position' is too far from the origin");
+        status = abuti_scene_fail(r, "'position' is too far from the origin");
     return status;
 }
 
@@ -500,7 +547,7 @@ static abut_status read_group(scene_reader *r, const member *group, uint32_t *bi
             return ABUT_OK;
         }
     if (scene->group_count == ABUT_SCENE_GROUPS)
-        return fail_at_place(r, "there are more than %d groups", ABUT_SCENE_GROUPS);
+        return abuti_scene_fail(r, "there are more than %d groups", ABUT_SCENE_GROUPS);
     *bit = UINT32_C(2) << scene->group_count;
     return copy_name(r, text->is.text.at, text->is.text.bytes, "'group'",
                      &scene->groups[scene->group_count++]);
@@ -515,23 +562,36 @@ static abut_status read_method(scene_reader *r, const member *method, const char
             *to = names[i];
             return ABUT_OK;
         }
-    return fail_at_place(r,
-                         "'method' is '%s'; it must be auto, exact, field, map, radial or layers",
-                         word_at(r, method->at, word));
+    return abuti_scene_fail(
+        r, "'method' is '%s'; it must be auto, exact, field, map, radial or layers",
+        abuti_scene_word(r, method->at, word));
 }
 
-static abut_status set_body_mesh(scene_reader *r, size_t index, bool solid, abut_scene_body *body) {
-    scene_mesh *from = &r->scene->meshes[index];
+static abut_status set_body_mesh(scene_reader *r, size_t mesh, const member *m, uint32_t index) {
+    scene_mesh *from = &r->scene->meshes[mesh];
+    abut_scene_body *body = &r->scene->bodies[index];
+    const bool solid = m[BODY_SOLID].at && value_at(r, m[BODY_SOLID].at)->is.number != 0;
+    if (from->wearer != ABUT_NONE)
+        body->collider.pose = r->scene->bodies[from->wearer].collider.pose;
+    for (int i = BODY_POSITION; i <= BODY_DEGREES; i++)
+        if (from->wearer != ABUT_NONE && m[i].at)
+            return abuti_scene_fail(r, "'%s' is not allowed for a garment, which is on a body",
+                                    m[i].name);
     body->mesh = from->mesh;
     body->collider = abut_collider_from_mesh(from->mesh, body->collider.pose);
     body->file = from->file;
     body->character = from->character;
     body->bones = from->bones;
+    body->clip = from->clip;
+    body->clip_time = from->time;
+    body->clip_speed = from->speed;
+    body->clip_blend = from->blend;
     if (solid && from->character)
-        return fail_at_place(r, "'solid' is not allowed for characters");
+        return abuti_scene_fail(r, "'solid' is not allowed for characters");
     if (solid && body->method)
-        return fail_at_place(r, "'method' is not allowed for a 'solid', which has only one");
-    return solid ? abuti_scene_solid(from, &body->collider) : ABUT_OK;
+        return abuti_scene_fail(r, "'method' is not allowed for a 'solid', which has only one");
+    abut_status status = solid ? abuti_scene_solid(from, &body->collider) : ABUT_OK;
+    return status ? status : abuti_scene_read_motion(r, m + BODY_MOTION, from, index);
 }
 
 static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
@@ -542,13 +602,17 @@ static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
         [BODY_ROTATION] = MEMBER("rotation", LIST),    [BODY_AXIS] = MEMBER("axis", LIST),
         [BODY_DEGREES] = MEMBER("degrees", NUMBER),    [BODY_GROUP] = MEMBER("group", TEXT),
         [BODY_METHOD] = MEMBER("method", TEXT),        [BODY_SOLID] = MEMBER("solid", BOOLEAN),
-        [BODY_MARGIN] = MEMBER("margin", NUMBER)};
+        [BODY_MARGIN] = MEMBER("margin", NUMBER),      [BODY_MOTION] = MOTION_TABLE};
     if (value_at(r, object)->kind != ABUTI_JSON_OBJECT)
-        return fail_at_place(r, "it must be an object");
-    *body = (abut_scene_body){.size = sizeof *body, .group = 1, .mask = UINT32_MAX};
-    abut_status status = read_members(r, object, m, BODY_MEMBERS);
+        return abuti_scene_fail(r, "it must be an object");
+    *body = (abut_scene_body){.size = sizeof *body,
+                              .group = 1,
+                              .mask = UINT32_MAX,
+                              .pin_body = ABUT_NONE,
+                              .clip = ABUT_NONE};
+    abut_status status = abuti_scene_members(r, object, m, BODY_MEMBERS);
     if (!status && !m[BODY_MESH].at)
-        status = fail_at_place(r, "it has no 'mesh'");
+        status = abuti_scene_fail(r, "it has no 'mesh'");
     if (!status && m[BODY_NAME].at) {
         const abuti_json_value *text = value_at(r, m[BODY_NAME].at);
         status = copy_name(r, text->is.text.at, text->is.text.bytes, "'name'", &body->name);
@@ -563,26 +627,25 @@ static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
     if (!status && m[BODY_METHOD].at)
         status = read_method(r, &m[BODY_METHOD], &body->method);
     if (!status && m[BODY_MARGIN].at)
-        status = read_margin(r, &m[BODY_MARGIN], &body->margin);
+        status = abuti_scene_range(r, &m[BODY_MARGIN], 0, ABUT_COORDINATE_MAX, &body->margin);
     if (status)
         return status;
-    const bool solid = m[BODY_SOLID].at && value_at(r, m[BODY_SOLID].at)->is.number != 0;
     if (value_at(r, m[BODY_MESH].at)->kind == ABUTI_JSON_OBJECT) {
         status = read_mesh(r, m[BODY_MESH].at);
-        return status ? status : set_body_mesh(r, r->scene->mesh_count - 1, solid, body);
+        return status ? status : set_body_mesh(r, r->scene->mesh_count - 1, m, index);
     }
-    const name_entry *entry = name_find(r, m[BODY_MESH].at);
+    const name_entry *entry = abuti_scene_find_name(r, m[BODY_MESH].at);
     char word[100];
     if (!entry)
-        return fail_at_place(r, "there is no mesh '%s' in 'meshes'",
-                             word_at(r, m[BODY_MESH].at, word));
-    return set_body_mesh(r, entry->index, solid, body);
+        return abuti_scene_fail(r, "there is no mesh '%s' in 'meshes'",
+                                abuti_scene_word(r, m[BODY_MESH].at, word));
+    return set_body_mesh(r, entry->index, m, index);
 }
 
 static abut_status read_bodies(scene_reader *r, uint32_t list) {
     abut_scene *scene = r->scene;
     uint32_t count = value_at(r, list)->is.count, end = value_at(r, list)->next;
-    scene->bodies = abuti_allocate(r->context, count, sizeof *scene->bodies);
+    scene->bodies = abuti_allocate_zeroed(r->context, count, sizeof *scene->bodies);
     if (!scene->bodies)
         return ABUT_ERROR_MEMORY;
     abut_status status = ABUT_OK;
@@ -602,7 +665,8 @@ static abut_status read_bodies(scene_reader *r, uint32_t list) {
         r->names[r->name_count++] = (name_entry){scene->bodies[i].name, i, false};
     for (uint32_t i = 0; i < scene->group_count; i++)
         r->names[r->name_count++] = (name_entry){scene->groups[i], i, true};
-    return sort_names(r, "there are two bodies with the name");
+    status = sort_names(r, "there are two bodies with the name");
+    return status ? status : abuti_scene_find_targets(r);
 }
 
 /* ---- excluded pairs ---- */
@@ -658,13 +722,14 @@ static abut_status read_ignored(scene_reader *r, uint32_t list, pair_keys *pairs
         if (pair->kind != ABUTI_JSON_LIST || pair->is.count != 2 ||
             value_at(r, i + 1)->kind != ABUTI_JSON_TEXT ||
             value_at(r, i + 2)->kind != ABUTI_JSON_TEXT)
-            return fail_at_place(r, "it must be a list of two names");
-        const name_entry *entries[2] = {name_find(r, i + 1), name_find(r, i + 2)};
+            return abuti_scene_fail(r, "it must be a list of two names");
+        const name_entry *entries[2] = {abuti_scene_find_name(r, i + 1),
+                                        abuti_scene_find_name(r, i + 2)};
         for (uint32_t k = 0; k < 2; k++) {
             char word[100];
             if (!entries[k])
-                return fail_at_place(r, "there is no body or group '%s'",
-                                     word_at(r, i + 1 + k, word));
+                return abuti_scene_fail(r, "there is no body or group '%s'",
+                                        abuti_scene_word(r, i + 1 + k, word));
         }
         wide += entries[0]->group || entries[1]->group;
         if (wide > 4096)
@@ -678,16 +743,17 @@ static abut_status read_ignored(scene_reader *r, uint32_t list, pair_keys *pairs
 /* ---- document ---- */
 
 static abut_status read_document(scene_reader *r) {
-    enum { ABOUT, MESHES, BODIES, IGNORE, MEMBERS };
+    enum { ABOUT, MESHES, BODIES, IGNORE, AIR, MEMBERS = AIR + AIR_MEMBERS };
     member m[MEMBERS] = {[ABOUT] = MEMBER("about", TEXT),
                          [MESHES] = MEMBER("meshes", OBJECT),
                          [BODIES] = MEMBER("bodies", LIST),
-                         [IGNORE] = MEMBER("ignore", LIST)};
+                         [IGNORE] = MEMBER("ignore", LIST),
+                         [AIR] = AIR_TABLE};
     if (value_at(r, 0)->kind != ABUTI_JSON_OBJECT)
-        return fail_at_place(r, "a scene must be an object");
-    abut_status status = read_members(r, 0, m, MEMBERS);
+        return abuti_scene_fail(r, "a scene must be an object");
+    abut_status status = abuti_scene_members(r, 0, m, MEMBERS);
     if (!status && !m[BODIES].at)
-        status = fail_at_place(r, "a scene needs 'bodies'");
+        status = abuti_scene_fail(r, "a scene needs 'bodies'");
     if (status)
         return status;
     /* all names and paths are in the file; a generated name is shorter than the JSON of its body */
@@ -695,7 +761,9 @@ static abut_status read_document(scene_reader *r) {
     r->letter = r->scene->letters = abuti_allocate(r->context, room, 1);
     if (!r->letter)
         return ABUT_ERROR_MEMORY;
-    status = read_meshes(r, m[MESHES].at);
+    status = abuti_scene_read_air(r, m + AIR);
+    if (!status)
+        status = read_meshes(r, m[MESHES].at);
     if (status || (status = read_bodies(r, m[BODIES].at)))
         return status;
     pair_keys pairs = {0};
@@ -719,7 +787,7 @@ static abut_status read_text(scene_reader *r, const void *data, size_t bytes, ab
         bytes -= 3;
     }
     if (!bytes)
-        return fail_at_place(r, "is empty");
+        return abuti_scene_fail(r, "is empty");
     abut_status status = abuti_json_read(r->context, r->name, "scene", text, bytes, &r->json);
     if (status)
         return status;
@@ -729,7 +797,7 @@ static abut_status read_text(scene_reader *r, const void *data, size_t bytes, ab
         r->scene->context = abuti_context_retain(r->context);
         status = read_document(r);
     }
-    ABUTI_RELEASE(r->context, r->names);
+    ABUTI_RELEASE(r->context, r->names, r->targets);
     abuti_json_release(&r->json);
     if (status)
         abut_scene_destroy(r->scene);

@@ -2,10 +2,14 @@
 #include "scene/scene.h"
 
 #include "base/sort.h"
+#include "geom/pose.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TURN 6.28318530717958647692 /* radians of a whole rotation */
 
 void abut_scene_destroy(abut_scene *scene) {
     if (!scene)
@@ -15,7 +19,11 @@ void abut_scene_destroy(abut_scene *scene) {
         abut_mesh_destroy(scene->meshes[i].mesh);
         abut_bvh_destroy(scene->meshes[i].hull);
         abut_character_destroy(scene->meshes[i].character);
-        abuti_release(context, scene->meshes[i].bones);
+        ABUTI_RELEASE(context, scene->meshes[i].bones, scene->meshes[i].pins);
+    }
+    for (uint32_t i = 0; i < scene->body_count; i++) {
+        abuti_release(context, (void *)scene->bodies[i].cloth);
+        abuti_release(context, (void *)scene->bodies[i].pins);
     }
     ABUTI_RELEASE(context, scene->meshes, scene->bodies, scene->ignored, scene->letters, scene);
     abut_context_destroy(context);
@@ -29,7 +37,11 @@ abut_status abut_scene_get_arrays(const abut_scene *scene, abut_scene_arrays *ar
                                     .ignored_count = scene->ignored_count,
                                     .ignored = scene->ignored,
                                     .group_count = scene->group_count,
-                                    .groups = scene->groups};
+                                    .groups = scene->groups,
+                                    .up = scene->up,
+                                    .gravity = scene->gravity,
+                                    .wind = scene->wind,
+                                    .drag = scene->drag};
     return abuti_info_write(arrays, &made, sizeof made, __func__);
 }
 
@@ -62,31 +74,31 @@ bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b) 
 /* ---- primitives ---- */
 
 abut_status abuti_scene_solid(scene_mesh *mesh, abut_collider *collider) {
-    const abut_pose pose = collider->pose;
+    const abut_pose place = collider->pose;
     const abut_shape *shape = &mesh->shape;
     const abut_vec3 low = {0, 0, -0.5 * shape->height}, high = {0, 0, 0.5 * shape->height},
                     size = shape->extent;
     switch (mesh->has_shape ? shape->kind : ABUT_SHAPE_COUNT) {
     case ABUT_SHAPE_SHEET:
-        *collider = abut_collider_from_plane((abut_plane){.normal = {0, 0, 1}}, pose);
+        *collider = abut_collider_from_plane((abut_plane){.normal = {0, 0, 1}}, place);
         return ABUT_OK;
     case ABUT_SHAPE_UVSPHERE:
     case ABUT_SHAPE_ICOSPHERE:
-        *collider = abut_collider_from_sphere((abut_sphere){.radius = shape->radius}, pose);
+        *collider = abut_collider_from_sphere((abut_sphere){.radius = shape->radius}, place);
         return ABUT_OK;
     case ABUT_SHAPE_CAPSULE:
-        *collider = abut_collider_from_capsule((abut_capsule){{low, high}, shape->radius}, pose);
+        *collider = abut_collider_from_capsule((abut_capsule){{low, high}, shape->radius}, place);
         return ABUT_OK;
     case ABUT_SHAPE_BOX:
         *collider =
-            abut_collider_from_box((abut_vec3){0.5 * size.x, 0.5 * size.y, 0.5 * size.z}, pose);
+            abut_collider_from_box((abut_vec3){0.5 * size.x, 0.5 * size.y, 0.5 * size.z}, place);
         return ABUT_OK;
     case ABUT_SHAPE_CYLINDER:
-        *collider = abut_collider_from_cylinder((abut_cylinder){{low, high}, shape->radius}, pose);
+        *collider = abut_collider_from_cylinder((abut_cylinder){{low, high}, shape->radius}, place);
         return ABUT_OK;
     default: {
         abut_status status = mesh->hull ? ABUT_OK : abut_bvh_create(mesh->mesh, NULL, &mesh->hull);
-        *collider = abut_collider_from_hull(mesh->hull, pose);
+        *collider = abut_collider_from_hull(mesh->hull, place);
         return status;
     }
     }
@@ -148,22 +160,49 @@ static abut_status find_clip(const abut_character *character, const char *name, 
                       info.clip_count);
 }
 
-abut_status abuti_scene_pose(abut_context *context, const abut_scene_options *options,
-                             const scene_pose *pose, scene_mesh *to) {
+/* Seconds of motion at full speed that have the same effect as the first `seconds`, in which a body
+ * accelerates smoothly: the integral of smoothstep(t / blend). */
+static double eased_seconds(double blend, double seconds) {
+    if (!(blend > 0))
+        return seconds;
+    const double u = fmin(seconds / blend, 1);
+    return blend * u * u * u * (1 - 0.5 * u) + fmax(seconds - blend, 0);
+}
+
+static abut_status pose_bones(const abut_character *character, uint32_t clip, double time,
+                              double speed, double blend, double seconds,
+                              abut_character_matrix *bones) {
     abut_character_pose_options posed = abut_character_pose_options_default();
-    abut_status status = pose->figure ? make_figure(context, options, pose->figure, &to->character)
-                                      : read_character(context, pose->path, &to->character);
-    posed.clip = ABUT_NONE;
-    posed.time = pose->time;
-    if (!status && pose->clip)
-        status = find_clip(to->character, pose->clip, &posed.clip);
+    posed.clip = clip;
+    posed.time = time + speed * eased_seconds(blend, seconds);
+    if (clip != ABUT_NONE && seconds < blend) {
+        const double u = seconds / blend;
+        posed.other = clip;
+        posed.other_time = posed.time;
+        posed.blend = u * u * (3 - 2 * u);
+        posed.clip = ABUT_NONE;
+    }
+    return abut_character_pose(character, &posed, bones);
+}
+
+abut_status abuti_scene_pose(abut_context *context, const abut_scene_options *options,
+                             const scene_pose *how, scene_mesh *to) {
+    abut_status status = how->figure ? make_figure(context, options, how->figure, &to->character)
+                                     : read_character(context, how->path, &to->character);
+    to->clip = ABUT_NONE;
+    to->time = how->time;
+    to->speed = how->speed;
+    to->blend = how->blend;
+    if (!status && how->clip)
+        status = find_clip(to->character, how->clip, &to->clip);
     abut_character_info info = abut_character_info_default();
     if (!status)
         status = abut_character_get_info(to->character, &info);
     if (!status) {
         to->bones = abuti_allocate(context, info.bone_count, sizeof *to->bones);
-        status =
-            to->bones ? abut_character_pose(to->character, &posed, to->bones) : ABUT_ERROR_MEMORY;
+        status = to->bones ? pose_bones(to->character, to->clip, to->time, to->speed, to->blend, 0,
+                                        to->bones)
+                           : ABUT_ERROR_MEMORY;
     }
     if (!status)
         status = abut_character_mesh(to->character, to->bones, ABUT_CHARACTER_SKINNING_LINEAR,
@@ -174,6 +213,63 @@ abut_status abuti_scene_pose(abut_context *context, const abut_scene_options *op
         *to = (scene_mesh){0};
     }
     return status;
+}
+
+/* ---- motion ---- */
+
+abut_status abut_scene_pose_body(const abut_scene *scene, uint32_t index, double seconds,
+                                 abut_pose *place, abut_character_matrix *bones) {
+    if (!scene || !place)
+        return abuti_null(__func__, scene ? "pose" : "scene");
+    if (index >= scene->body_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: index is %u; it must be less than %u, the number of bodies",
+                          __func__, index, scene->body_count);
+    const abut_scene_body *body = &scene->bodies[index];
+    if (body->mass > 0 || body->cloth)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: body %u %s, so that its pose does not only depend on time", __func__,
+                          index, body->cloth ? "is cloth" : "has a mass");
+    if (!(seconds >= 0 && seconds <= DBL_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: seconds is %g; it must be finite and not negative", __func__,
+                          seconds);
+    const double eased = eased_seconds(body->clip_blend, seconds), speed = v3_length(body->spin);
+    abut_pose made = body->collider.pose, turn = abut_pose_identity();
+    abut_status status = ABUT_OK;
+    if (speed > 0)
+        status = abut_pose_from_axis_angle(body->spin, fmod(speed * eased, TURN),
+                                           (abut_vec3){0, 0, 0}, &turn);
+    made.translation = (abut_vec3){0, 0, 0};
+    if (!status && speed > 0)
+        status = abut_pose_compose(&turn, &made, &made);
+    made.translation = v3_add(body->collider.pose.translation, v3_scale(body->velocity, eased));
+    if (!status)
+        status = abuti_pose_check(__func__, "the pose of the body", &made);
+    if (!status && bones && body->character)
+        status = pose_bones(body->character, body->clip, body->clip_time, body->clip_speed,
+                            body->clip_blend, seconds, bones);
+    if (!status)
+        *place = made;
+    return status;
+}
+
+abut_status abuti_scene_mass(scene_mesh *mesh) {
+    abut_topology *topology = NULL;
+    abut_mesh_report report = abut_mesh_report_default();
+    if (mesh->has_mass)
+        return ABUT_OK;
+    abut_status status = abut_topology_create(mesh->mesh, &topology);
+    if (!status)
+        status = abut_mesh_examine(topology, &report);
+    abut_topology_destroy(topology);
+    if (status)
+        return status;
+    mesh->has_mass = true;
+    mesh->volume = report.is_solid && report.volume > 0 ? report.volume : 0;
+    mesh->centre = report.centroid;
+    memcpy(mesh->inertia, report.inertia, sizeof mesh->inertia);
+    return ABUT_OK;
 }
 
 /* ---- builds without a JSON parser ---- */

@@ -15,12 +15,21 @@ typedef struct scene_mesh {
     abut_bvh *hull; /* owned; null if no body is its hull */
     bool has_shape;
     abut_shape shape; /* with the size of the mesh */
+    uint32_t clip;    /* of the character; ABUT_NONE = the rest pose */
+    double time, speed, blend;
+    uint32_t *pins; /* owned, of a garment; null until then */
+    uint32_t pin_count;
+    uint32_t wearer; /* body of a garment */
+    bool has_mass;   /* the next three are computed */
+    double volume;   /* 0 = not solid */
+    abut_vec3 centre;
+    double inertia[6]; /* with density 1 */
 } scene_mesh;
 
-/* A character of a scene: one with a name or a file, at a time of a clip; `clip` may be null. */
+/* A character of a scene: one with a name or a file, and how it plays a clip, which may be null. */
 typedef struct scene_pose {
     const char *figure, *path, *clip;
-    double time;
+    double time, speed, blend;
 } scene_pose;
 
 /* Scales a mesh about the origin; on failure it is null. */
@@ -31,7 +40,10 @@ abut_status abuti_scene_solid(scene_mesh *mesh, abut_collider *collider);
 abut_status abuti_scene_set_ignored(abut_scene *scene, uint64_t *pairs, size_t count);
 /* Rotation about an axis; `largest` is its largest absolute coordinate and not 0. */
 abut_quat abuti_scene_rotation(const double axis[3], double largest, double degrees);
-/* Creates mesh, character and bones. Messages of format errors do not name the file. */
+/* Computes volume, centre and inertia of a mesh, once. */
+abut_status abuti_scene_mass(scene_mesh *mesh);
+/* Creates mesh, character and bones at the start. Messages of format errors do not name the file.
+ */
 abut_status abuti_scene_pose(abut_context *context, const abut_scene_options *options,
                              const scene_pose *pose, scene_mesh *to);
 
@@ -46,6 +58,8 @@ struct abut_scene {
     char *letters; /* text of all names and files */
     const char *groups[ABUT_SCENE_GROUPS];
     uint32_t group_count;
+    abut_vec3 up, gravity, wind;
+    double drag;
 };
 
 #endif

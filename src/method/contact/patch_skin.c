@@ -12,50 +12,68 @@
 
 /* ---- offsets ---- */
 
-static vec3 compute_offset(const patch_skin *skin, uint32_t vertex) {
-    const abut_topology_arrays *view = &skin->view;
+/* Unit normal of a triangle, zero if it is degenerate, and the angles at its corners. */
+typedef struct face_geometry {
+    vec3 normal;
+    double angle[3];
+} face_geometry;
+
+static void compute_face(const patch_skin *skin, uint32_t face, face_geometry *f) {
     const vec3 *positions = skin->bvh->mesh->positions;
+    const uint32_t *corner = skin->corner + 3 * (size_t)face;
+    const vec3 p[3] = {positions[corner[0]], positions[corner[1]], positions[corner[2]]};
+    f->normal = abuti_unit_normal(p[0], p[1], p[2]);
+    for (int k = 0; k < 3; k++)
+        f->angle[k] = abuti_corner_angle(p[k], p[(k + 1) % 3], p[(k + 2) % 3]);
+}
+
+static vec3 compute_offset(const patch_skin *skin, const face_geometry *faces, uint32_t vertex) {
+    const abut_topology_arrays *view = &skin->view;
     const uint32_t begin = view->vertex_face_begin[vertex],
                    end = view->vertex_face_begin[vertex + 1];
-    vec3 mean = v3(0, 0, 0);
-    for (int pass = 0; pass < 2; pass++) {
-        double min_cosine = 1;
-        vec3 sum = v3(0, 0, 0);
-        for (uint32_t i = begin; i < end; i++) {
-            const uint32_t *corner = skin->corner + 3 * (size_t)view->vertex_faces[i];
-            if (abuti_is_collapsed(corner))
-                continue;
-            const uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
-            const vec3 at = positions[vertex], p = positions[corner[(k + 1) % 3]],
-                       q = positions[corner[(k + 2) % 3]], n = abuti_unit_normal(at, p, q);
-            if (v3_max_abs(n) > 0)
-                min_cosine = real_min(min_cosine, v3_dot(n, mean));
-            sum = v3_along(sum, abuti_corner_angle(at, p, q), n);
-        }
-        if (pass)
-            return v3_scale(mean, 1 / real_max(min_cosine, 1 / MAX_MITRE));
-        mean = v3_normalise(sum);
+    vec3 sum = v3(0, 0, 0);
+    double min_cosine = 1;
+    for (uint32_t i = begin; i < end; i++) {
+        const uint32_t *corner = skin->corner + 3 * (size_t)view->vertex_faces[i];
+        const face_geometry *face = &faces[view->vertex_faces[i]];
+        if (!abuti_is_collapsed(corner))
+            sum = v3_along(sum,
+                           face->angle[corner[0] == vertex   ? 0
+                                       : corner[1] == vertex ? 1
+                                                             : 2],
+                           face->normal);
     }
-    return mean;
+    const vec3 mean = v3_normalise(sum);
+    for (uint32_t i = begin; i < end; i++) {
+        const vec3 normal = faces[view->vertex_faces[i]].normal;
+        if (!abuti_is_collapsed(skin->corner + 3 * (size_t)view->vertex_faces[i]) &&
+            v3_max_abs(normal) > 0)
+            min_cosine = real_min(min_cosine, v3_dot(normal, mean));
+    }
+    return v3_scale(mean, 1 / real_max(min_cosine, 1 / MAX_MITRE));
 }
 
 /* ---- creation and refit ---- */
 
-static void compute_geometry(patch_skin *skin) {
+static abut_status compute_geometry(patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
+    abut_context *context = skin->attachment.context;
+    face_geometry *faces = abuti_allocate(context, mesh->triangle_count, sizeof *faces);
+    if (!faces)
+        return ABUT_ERROR_MEMORY;
     skin->max_offset = 0;
+    skin->has_degenerate_triangles = false;
+    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
+        compute_face(skin, t, &faces[t]);
+        skin->has_degenerate_triangles |= v3_max_abs(faces[t].normal) == 0;
+    }
     for (uint32_t v = 0; v < mesh->vertex_count; v++) {
-        skin->offset[v] = compute_offset(skin, v);
+        skin->offset[v] = compute_offset(skin, faces, v);
         skin->max_offset = real_max(skin->max_offset, v3_length(skin->offset[v]));
     }
     skin->size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
-    skin->has_degenerate_triangles = false;
-    for (uint32_t t = 0; t < mesh->triangle_count && !skin->has_degenerate_triangles; t++) {
-        const uint32_t *corner = skin->corner + 3 * (size_t)t;
-        vec3 normal = abuti_unit_normal(mesh->positions[corner[0]], mesh->positions[corner[1]],
-                                        mesh->positions[corner[2]]);
-        skin->has_degenerate_triangles = v3_max_abs(normal) == 0;
-    }
+    abuti_release(context, faces);
+    return ABUT_OK;
 }
 
 static void destroy_skin(bvh_attachment *attachment) {
@@ -186,9 +204,7 @@ static abut_status create_oriented(bvh_attachment *attachment, void *owner, bool
         if (!status)
             status = find_components(skin, &is_inward);
     }
-    if (!status)
-        compute_geometry(skin);
-    return status;
+    return status ? status : compute_geometry(skin);
 }
 
 static abut_status create_skin(bvh_attachment *attachment, void *owner) {
@@ -202,10 +218,8 @@ static abut_status refit_oriented(bvh_attachment *attachment, bool is_reversed) 
     patch_skin *skin = (patch_skin *)(void *)attachment;
     if (abuti_pair_is_merged(skin->bvh->mesh, skin->is_reversed, skin->corner)) {
         const bool is_inward = compute_volumes(skin, skin->components) < 0;
-        if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED) {
-            compute_geometry(skin);
-            return ABUT_OK;
-        }
+        if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED)
+            return compute_geometry(skin);
         /* The surface was turned inside out: orient it again. */
     }
     const abut_bvh *bvh = skin->bvh;

@@ -340,9 +340,9 @@ static inline void cloth_load_pin(const cloth_pins *pins, word32 vertex, double 
         if (!pull(s, &c, some_w, some_x, &along, part))                             \
             return;                                                                 \
         for (int k = 0; k < corners; k++)                                           \
-            if (some_w[k] > 0)                                                      \
-                x[c.vertex[k]] = v3_along(some_x[k], some_w[k] * part[k], along);   \
-            else                                                                    \
+            x[c.vertex[k]] = v3_along(some_x[k], some_w[k] * part[k], along);       \
+        for (int k = 0; k < corners; k++)                                           \
+            if (!(some_w[k] > 0))                                                   \
                 cloth_load_pin(pins, c.vertex[k], part[k], along);                  \
     }
 CLOTH_HOLD(cloth_hold_edge, cloth_edge, 2, cloth_pull_edge)

@@ -41,7 +41,7 @@ abut_status abut_cloth_create(abut_context *context, const abut_cloth_options *o
     c->context = abuti_context_retain(context);
     c->options = o;
     c->options.substeps = o.substeps ? o.substeps : 10;
-    c->grain = 4096; /* enough work to wake a thread */
+    c->grain = 256; /* vertices per task */
     c->groups[SHEETS].free = c->groups[BODIES].free = ABUT_NONE;
     c->backend = o.device ? &abuti_cloth_on_device : &abuti_cloth_on_cpu;
     status = c->backend->create(c);

@@ -1,5 +1,5 @@
 /* The solver of a cloth on a device; see solver_shared.h, and solver.c for the same on the CPU.
- * Four launches per substep, one per pass over contacts, and two more if there is pressure. */
+ * Five launches per substep, and two more if there is pressure. */
 #include "base/math_shared.h"
 
 #if ABUTI_REAL_BITS == 64
@@ -242,7 +242,7 @@ __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
         next[list[p.first + i]] = at[i];
 }
 
-/* A pass over contacts, one work-item per vertex: from positions `next` to positions `to`, and the
+/* Contacts, one work-item per vertex: from positions `next` to positions `to`, and the
  * velocities from those at the start of the substep. */
 __kernel GROUP_OF(GROUP) void cloth_contacts(
     cloth_substep s, uint vertices, __global const double *w, __global const cloth_self *selves,

@@ -317,13 +317,11 @@ static abut_status advance(abut_cloth *c, double seconds) {
                              ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec3)),
                              ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), ABUTI_BUFFER(next));
         }
-        for (uint32_t pass = 0; pass < s.passes; pass++)
-            ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
-                          ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
-                          DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), DATA(PUSHES),
-                          DATA(HELD_OF), DATA(HOLDS), ABUTI_BUFFER(x),
-                          ABUTI_BUFFER(pass & 1 ? now : next), ABUTI_BUFFER(pass & 1 ? next : now),
-                          DATA(NEXT_VELOCITY));
+        ABUTI_KIT_RUN(&d->kit, CONTACTS, c->vertices, GROUP, ABUTI_VALUE(s),
+                      ABUTI_VALUE(c->vertices), DATA(INVERSE_MASS), DATA(SELVES),
+                      DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOUCHES), DATA(PUSHES),
+                      DATA(HELD_OF), DATA(HOLDS), ABUTI_BUFFER(x), ABUTI_BUFFER(next),
+                      ABUTI_BUFFER(now), DATA(NEXT_VELOCITY));
         x = now;
         velocity = &d->kit.buffers[NEXT_VELOCITY];
     }

@@ -7,9 +7,7 @@ typedef struct turn {
     cloth_substep s;
     const vec3 *velocity; /* at the start of the substep */
     uint32_t first;       /* patch of the phase */
-    const vec3 *from;     /* positions before a pass over contacts, and after it */
-    vec3 *to;
-    abut_status status; /* of the loops; after a cancellation no further loop starts */
+    abut_status status;   /* of the loops; after a cancellation no further loop starts */
 } turn;
 
 static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t, size_t, size_t)) {
@@ -291,10 +289,10 @@ static void keep_contacts(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t v = begin; v < end; v++) {
         cloth_hold *hold =
             c->held_of[v] != ABUT_NONE ? &ABUTI_AT(&c->holds, cloth_hold, c->held_of[v]) : NULL;
-        t->to[v] =
+        h->now[v] =
             cloth_keep_contacts(&t->s, (uint32_t)v, c->inverse_mass[v], h->selves, h->corner_heads,
-                                h->corner_chain, h->touches, c->pushes, hold, h->x, t->from);
-        c->next_velocity[v] = v3_scale(v3_sub(t->to[v], h->x[v]), 1 / t->s.h);
+                                h->corner_chain, h->touches, c->pushes, hold, h->x, h->next);
+        c->next_velocity[v] = v3_scale(v3_sub(h->now[v], h->x[v]), 1 / t->s.h);
     }
 }
 
@@ -325,11 +323,7 @@ static abut_status advance(abut_cloth *c, double seconds) {
             t.first = cloth_first_patch(&c->patches, phase);
             run(&t, cloth_patch_count(&c->patches, phase), patch_grain(c), solve_patches);
         }
-        for (uint32_t pass = 0; pass < t.s.passes; pass++) {
-            t.from = pass & 1 ? h->now : h->next;
-            t.to = pass & 1 ? h->next : h->now;
-            run(&t, c->vertices, c->grain, keep_contacts);
-        }
+        run(&t, c->vertices, c->grain, keep_contacts);
         if (t.status)
             return t.status;
         vec3 *x = h->x;

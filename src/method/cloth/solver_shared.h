@@ -8,7 +8,7 @@
  * groups of vertices, those between two groups, and the rest, at corners of groups (patches.c).
  * Patches of a phase have no vertex in common. A work-group copies the vertices of a patch to local
  * memory, applies its constraints round by round, and stores them. So each constraint is applied
- * once, which conserves momentum, and a substep has four launches, and one per pass over contacts.
+ * once, which conserves momentum, and a substep has five launches.
  * With one launch per colour of constraints it had some twenty-five, which took longer than the
  * work.
  *
@@ -64,9 +64,6 @@ enum { PATCH_OWN = 128, PATCH_LANES = 64, PATCH_ALL = 1024 };
 enum { CLOTH_GROUP = 64, CELL_LANES = 32 };
 
 enum { CLOTH_PHASES = 3 };
-
-/* Passes over contacts of the cloth with itself. */
-enum { CONTACT_PASSES = 3 };
 
 /* Keeps the length of an edge. */
 typedef struct cloth_edge {
@@ -138,14 +135,12 @@ static inline double cloth_mean(double a, double b) {
 
 /* Parameters of a substep. */
 typedef struct cloth_substep {
-    double h;          /* seconds */
+    double h, per_h2;  /* seconds; 1 / h^2 */
     double from, to;   /* fractions of the step, 0 to 1 */
     double drag;       /* the following as in abut_cloth_options */
     double least_bend; /* below it a hinge has no direction */
     vec3 gravity, wind;
     word32 has_holds, has_touches, has_selves, has_pressure;
-    word32 passes; /* over contacts; an odd number */
-    word32 spare;
 } cloth_substep;
 
 /* Rounds of hinges, then of edges. The constraints of a round have no vertex in common; a list has
@@ -210,12 +205,9 @@ static inline vec3 cloth_push_of(const cloth_substep *s, double pressure,
     vec3 flow = s->wind;
     for (int k = 0; k < 3; k++)
         flow = v3_along(flow, -1.0 / 3, velocity[v[k]]);
-    vec3 unit = v3_scale(normal, 1 / area);
-    double across = v3_dot(flow, unit);
-    vec3 along = v3_along(flow, -across, unit);
-    vec3 force = v3_scale(unit, s->drag * area * across);
-    force = v3_along(force, 0.1 * s->drag * area, along);
-    force = v3_along(force, pressure, normal);
+    double across = v3_dot(flow, normal) / area;
+    vec3 force = v3_scale(normal, 0.9 * s->drag * across + pressure);
+    force = v3_along(force, 0.1 * s->drag * area, flow);
     return v3_scale(force, 1.0 / 3);
 }
 
@@ -268,7 +260,7 @@ static inline vec3 cloth_held_at(const cloth_substep *s, const ABUTI_GLOBAL clot
     vec3 place = v3_along(v3_scale(from, 1 - s->to), s->to, to); /* exactly `to` at the end */
     double pull = 1, compliance = h->compliance;
     if (compliance > 0)
-        pull = w / (w + compliance / (s->h * s->h));
+        pull = w / (w + compliance * s->per_h2);
     return pull < 1 ? v3_along(at, pull, v3_sub(place, at)) : place;
 }
 
@@ -295,7 +287,7 @@ static inline bool cloth_pull_edge(const cloth_substep *s, const cloth_edge *e, 
     double length = cloth_length(d);
     if (!(w[0] + w[1] > 0) || !(length > 0))
         return false;
-    double lambda = (length - e->rest) / (w[0] + w[1] + e->compliance / (s->h * s->h)) / length;
+    double lambda = (length - e->rest) / ((w[0] + w[1] + e->compliance * s->per_h2) * length);
     *along = d;
     part[0] = lambda;
     part[1] = -lambda;
@@ -306,7 +298,7 @@ static inline bool cloth_pull_edge(const cloth_substep *s, const cloth_edge *e, 
 static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g, const double *w,
                                     const vec3 *x, vec3 *along, double *part) {
     vec3 sum = v3(0, 0, 0);
-    double weight = g->compliance / (s->h * s->h);
+    double weight = g->compliance * s->per_h2;
     for (int k = 0; k < 4; k++) {
         sum = v3_along(sum, g->k[k], x[k]);
         weight += w[k] * g->k[k] * g->k[k];
@@ -314,7 +306,7 @@ static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g
     double length = cloth_length(sum);
     if (!(length > s->least_bend) || !(weight > 0))
         return false;
-    double lambda = (length - g->rest) / weight / length;
+    double lambda = (length - g->rest) / (weight * length);
     *along = sum;
     for (int k = 0; k < 4; k++)
         part[k] = -lambda * g->k[k];
@@ -348,9 +340,9 @@ static inline void cloth_load_pin(const cloth_pins *pins, word32 vertex, double 
         if (!pull(s, &c, some_w, some_x, &along, part))                             \
             return;                                                                 \
         for (int k = 0; k < corners; k++)                                           \
-            if (some_w[k] > 0)                                                      \
-                x[c.vertex[k]] = v3_along(some_x[k], some_w[k] * part[k], along);   \
-            else                                                                    \
+            x[c.vertex[k]] = v3_along(some_x[k], some_w[k] * part[k], along);       \
+        for (int k = 0; k < corners; k++)                                           \
+            if (!(some_w[k] > 0))                                                   \
                 cloth_load_pin(pins, c.vertex[k], part[k], along);                  \
     }
 CLOTH_HOLD(cloth_hold_edge, cloth_edge, 2, cloth_pull_edge)
@@ -644,7 +636,7 @@ static inline double cloth_self_of(const cloth_search *s, const cloth_sheets *al
 
 /* The position of a vertex that keeps its contacts. The target of a pinned vertex absorbs their
  * momentum; `hold` may be null. x are the positions at the start of the
- * substep, `now` those after constraints or the last pass. */
+ * substep, `now` those after constraints. */
 static inline vec3
 cloth_keep_contacts(const cloth_substep *s, word32 v, double w,
                     const ABUTI_GLOBAL cloth_self *selves, const ABUTI_GLOBAL word32 *heads,

@@ -52,7 +52,9 @@ void abuti_cloth_unprepare(abut_cloth *c) {
 cloth_substep abuti_cloth_substep(const abut_cloth *c, double seconds, uint32_t i) {
     const abut_cloth_options *o = &c->options;
     const double count = o->substeps;
-    return (cloth_substep){.h = seconds / count,
+    const double h = seconds / count;
+    return (cloth_substep){.h = h,
+                           .per_h2 = 1 / (h * h),
                            .from = i / count,
                            .to = (i + 1.0) / count,
                            .drag = o->drag,
@@ -62,8 +64,7 @@ cloth_substep abuti_cloth_substep(const abut_cloth *c, double seconds, uint32_t 
                            .has_holds = c->holds.count > 0,
                            .has_touches = c->all_vertices > c->vertices && !c->radial,
                            .has_selves = !o->ignore_self,
-                           .has_pressure = c->block_count > 0,
-                           .passes = o->ignore_self ? 1 : CONTACT_PASSES};
+                           .has_pressure = c->block_count > 0};
 }
 
 static double of_bits(uint32_t bits) {

@@ -71,6 +71,7 @@ typedef struct cloth_arrays {
 } cloth_arrays;
 
 typedef struct cloth_host cloth_host;
+typedef struct cloth_zones cloth_zones;
 
 struct abut_cloth {
     abut_context *context; /* referenced */
@@ -121,6 +122,7 @@ struct abut_cloth {
     abut_sweep *sweep;              /* of sheets with bodies */
     abuti_vector impacts, barriers; /* abut_impact, cloth_barrier */
     unsigned char *halvings;        /* all_vertices */
+    cloth_zones *zones;             /* if bodies may lag */
     cloth_pushing pushing;
 
     const struct cloth_backend *backend;
@@ -285,6 +287,18 @@ void abuti_cloth_plan_bodies(abut_cloth *c);
 abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report);
 /* Called before a step is accepted. Returns whether velocities have changed. */
 bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
+
+/* ---- zones.c ---- */
+
+abut_status abuti_cloth_create_zones(abut_cloth *c);
+void abuti_cloth_release_zones(abut_cloth *c);
+/* Called before the first zone of a step. */
+void abuti_cloth_clear_zones(abut_cloth *c);
+/* Joins the zones of the vertices of an impact, or of all vertices. */
+void abuti_cloth_join_zone(abut_cloth *c, const uint32_t vertices[4]);
+void abuti_cloth_join_all(abut_cloth *c);
+/* Sets the ends of the vertices of zones; those of bodies only if `bodies_too`. */
+void abuti_cloth_move_zones(abut_cloth *c, bool bodies_too, abut_cloth_report *report);
 
 /* Bits of a float that is not negative. */
 static inline uint32_t cloth_bits_of(double number) {

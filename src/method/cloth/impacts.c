@@ -10,9 +10,10 @@
  *      satisfied, and the sweep is repeated (impulses as in Bridson et al. 2002, section 7;
  *      keeping planes from sweep to sweep is Harmon et al. 2008, "Robust treatment of
  *      simultaneous collisions").
- *   2. Halving: vertices that still collide move half as far, and finally not at all. Later,
- *      if bodies may lag, the same applies to their vertices. They stop where the cloth
- *      leaves room, and continue from there to their targets in the next step.
+ *   2. Halving: vertices that still collide move half as far, and finally not at all. If bodies
+ *      may lag, zones of vertices move by common vectors instead, including vertices of bodies
+ *      (zones.c). These stay where the cloth leaves room, and continue from there to their targets
+ *      in the next step.
  *   3. The whole scene, including bodies, moves only to just before the earliest impact.
  *      Times of impact are never late, so this path is free; a path of length zero is always
  *      free.
@@ -22,8 +23,8 @@
 #include "cloth/cloth.h"
 
 enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, HALVINGS_MAX = 4, CUTS = 6 };
-/* If bodies may lag: rounds in which only sheets are held back, and then both. A vertex that stops
- * also stops its neighbours, one ring per round. */
+/* If bodies may lag: rounds in which only the sheets of zones are moved, and all rounds of zones. A
+ * zone grows by about a ring of vertices per round. */
 enum { SHEET_ROUNDS = 4, LAG_ROUNDS = 40 };
 #define CATCH_UP 4 /* thicknesses per step by which late vertices of bodies return */
 
@@ -45,6 +46,8 @@ abut_status abuti_cloth_prepare_impacts(abut_cloth *c) {
         status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->halvings, c->all_vertices));
     if (!status && c->options.body_may_lag && !c->planned)
         status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->planned, bodies));
+    if (!status && c->options.body_may_lag && !c->zones)
+        status = abuti_cloth_create_zones(c);
     if (!status && !c->self && !c->options.ignore_self) {
         abut_self_options options = abut_self_options_default();
         options.device = c->options.device;
@@ -64,6 +67,7 @@ void abuti_cloth_release_impacts(abut_cloth *c) {
     abut_sweep_destroy(c->sweep);
     c->self = NULL;
     c->sweep = NULL;
+    abuti_cloth_release_zones(c);
     ABUTI_RELEASE(c->context, c->halvings, c->planned);
     c->halvings = NULL;
     c->planned = NULL;
@@ -211,8 +215,8 @@ static void hold_barriers(abut_cloth *c) {
 
 /* ---- shortening paths ---- */
 
-static void halve(abut_cloth *c, bool bodies_too, abut_cloth_report *report) {
-    const uint32_t count = bodies_too ? c->all_vertices : c->vertices;
+static void halve(abut_cloth *c, abut_cloth_report *report) {
+    const uint32_t count = c->vertices;
     for (size_t i = 0; i < c->impacts.count; i++) {
         const cloth_barrier b = barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i));
         for (int k = 0; k < 4; k++) {
@@ -230,6 +234,17 @@ static void halve(abut_cloth *c, bool bodies_too, abut_cloth_report *report) {
         c->end[v] = cloth_round(v3_along(c->position[v], keep, way));
         report->halvings++;
     }
+}
+
+/* Moves the vertices of impacts in zones. The last zone has all vertices. */
+static void move_zones(abut_cloth *c, int round, abut_cloth_report *report) {
+    if (round == 0)
+        abuti_cloth_clear_zones(c);
+    for (size_t i = 0; i < c->impacts.count; i++)
+        abuti_cloth_join_zone(c, barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i)).vertex);
+    if (round == LAG_ROUNDS - 1)
+        abuti_cloth_join_all(c);
+    abuti_cloth_move_zones(c, round >= SHEET_ROUNDS, report);
 }
 
 /* Shortens the paths of sheets and bodies to a fraction. */
@@ -261,7 +276,10 @@ static abut_status resolve_round(abut_cloth *c, int round, abut_cloth_report *re
             return ABUT_ERROR_MEMORY;
         hold_barriers(c);
     } else if (round < BARRIER_ROUNDS + halvings) {
-        halve(c, lags && round >= BARRIER_ROUNDS + SHEET_ROUNDS, report);
+        if (lags)
+            move_zones(c, round - BARRIER_ROUNDS, report);
+        else
+            halve(c, report);
     } else {
         double part = *goes_on ? 0.9 * earliest(c) : 0;
         cut(c, part);

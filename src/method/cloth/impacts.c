@@ -23,9 +23,10 @@
 #include "cloth/cloth.h"
 
 enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, HALVINGS_MAX = 4, CUTS = 6 };
-/* If bodies may lag: rounds in which only the sheets of zones are moved, and all rounds of zones. A
- * zone grows by about a ring of vertices per round. */
-enum { SHEET_ROUNDS = 4, LAG_ROUNDS = 40 };
+/* If bodies may lag: rounds of barriers, which help little where a body crushes cloth; rounds in
+ * which only the sheets of zones are moved; and all rounds of zones. A zone grows by about a ring
+ * of vertices per round. */
+enum { LAG_BARRIER_ROUNDS = 6, SHEET_ROUNDS = 2, LAG_ROUNDS = 40 };
 #define CATCH_UP 4 /* thicknesses per step by which late vertices of bodies return */
 
 /* An impact: two features that have to pass no further than a plane between them. The sum of
@@ -269,15 +270,16 @@ static double earliest(const abut_cloth *c) {
 static abut_status resolve_round(abut_cloth *c, int round, abut_cloth_report *report,
                                  bool *goes_on) {
     const bool lags = c->options.body_may_lag;
+    const int barriers = lags ? LAG_BARRIER_ROUNDS : BARRIER_ROUNDS;
     const int halvings = lags ? LAG_ROUNDS : HALVING_ROUNDS;
-    *goes_on = round < BARRIER_ROUNDS + halvings + CUTS;
-    if (round < BARRIER_ROUNDS) {
+    *goes_on = round < barriers + halvings + CUTS;
+    if (round < barriers) {
         if (add_barriers(c))
             return ABUT_ERROR_MEMORY;
         hold_barriers(c);
-    } else if (round < BARRIER_ROUNDS + halvings) {
+    } else if (round < barriers + halvings) {
         if (lags)
-            move_zones(c, round - BARRIER_ROUNDS, report);
+            move_zones(c, round - barriers, report);
         else
             halve(c, report);
     } else {

@@ -277,7 +277,10 @@ static void read_character(showing *s, const tool_arguments *arguments, scene_op
     if (!word_in(s->name, DEMO_GARMENTS))
         return;
     const char *who = model ? model->words : "mannequin-female";
-    ensure(character_find(s->tool, who, options->solid_triangles, &s->character));
+    abut_character *split = NULL;
+    ensure(character_find(s->tool, who, options->solid_triangles, &split));
+    ensure(abut_character_weld(split, &s->character)); /* bodies that lag must not open at seams */
+    abut_character_destroy(split);
     if (without)
         character_remove(s->tool, without->words, &s->character);
     options->character = s->character;

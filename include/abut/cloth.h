@@ -209,7 +209,7 @@ typedef struct abut_cloth_report {
     uint32_t contacts; /* of vertices with bodies and with faces of sheets */
     uint32_t impacts;  /* found by the first sweep; with radial fields, vertices that were moved */
     uint32_t sweeps;   /* until no impact remained */
-    uint32_t halvings; /* how often the motion of a vertex was halved */
+    uint32_t halvings; /* how often the motion of a vertex was shortened */
     uint32_t lagging;  /* vertices of bodies that are not where they should be */
     double lag;        /* largest distance of one of them */
     double depth;      /* with radial fields: largest depth at which a vertex remains inside */

@@ -140,7 +140,7 @@ TEST(others_keep_their_state) {
         const vec to = {0.01 * frame, 0.4, 0.5};
         for (int k = 0; k < 2; k++) {
             reports[k] = abut_cloth_report_default();
-            assert_ok(abut_cloth_set_body_pose(s[k].c, 1, pose_at(0, 0, 1.45 - 0.03 * frame)));
+            assert_ok(abut_cloth_set_body_pose(s[k].c, 1, pose_at(0, 0, 1.45 - 0.04 * frame)));
             if (frame == 5)
                 assert_ok(abut_cloth_set_targets(s[k].c, 0, held, abut_array_host(&to), 1));
             if (k && frame == 2) {

@@ -149,6 +149,7 @@ TEST(touched_bones_are_named) {
     options.ease = 1e-6;
     assert_refused("the cape would touch the body at the bones 'Spine2', '",
                    abut_garment_create(human(), &options, &garment));
+    assert_non_null(strstr(abut_last_error(), "or use a larger ease (at most 0.0"));
     assert_null(garment);
 }
 

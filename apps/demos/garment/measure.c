@@ -18,7 +18,8 @@ static abut_status choose_joints(const abut_character *character, const char *wh
         if (joints[i] == ABUT_NONE)
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
                                 "%s: no bone was found for the joint %s, neither by common names "
-                                "nor by the shape of the skeleton; set it in options.joints",
+                                "nor by the shape of the skeleton; set it in options.joints "
+                                "(--joints)",
                                 who, abut_garment_joint_name((abut_garment_joint)i));
     }
     return status;

@@ -83,6 +83,7 @@ typedef struct cloth_arrays {
 } cloth_arrays;
 
 typedef struct cloth_host cloth_host;
+typedef struct cloth_zones cloth_zones;
 
 struct abut_cloth {
     abut_context *context; /* referenced */
@@ -133,7 +134,8 @@ struct abut_cloth {
     abut_self *self;                       /* of sheets with each other and with themselves; */
     abut_sweep *sweep;                     /* of sheets with bodies */
     abuti_vector impacts, barriers, stops; /* abut_impact, cloth_barrier, cloth_stop */
-    unsigned char *halvings;               /* all_vertices */
+    unsigned char *halvings;               /* all_vertices: see impacts.c */
+    cloth_zones *zones;                    /* if bodies may lag */
     cloth_pushing pushing;
 
     const struct cloth_backend *backend;
@@ -310,7 +312,11 @@ typedef struct cloth_barrier {
     vec3 load; /* impulse on the first feature, times the seconds of the step */
 } cloth_barrier;
 
-/* A vertex of a sheet whose path was shortened because of a body. */
+/* Bits of `halvings`, beside the count: impacts of this round shorten the path; the velocity
+ * without that is stored. */
+enum { CLOTH_IS_DUE = 128, CLOTH_IS_STOPPED = 64 };
+
+/* A vertex of a sheet whose path was changed because of a body. */
 typedef struct cloth_stop {
     uint32_t vertex, part; /* the body */
     vec3 velocity;         /* without that */
@@ -318,10 +324,26 @@ typedef struct cloth_stop {
 
 /* ---- impulses.c ---- */
 
-/* Sums the impulses on bodies, before a step is accepted. */
 /* The part of the body that a barrier has; ABUT_NONE if it is between sheets. */
 uint32_t abuti_cloth_body_of(const abut_cloth *c, const cloth_barrier *b);
+/* Remembers the velocity that a vertex of a sheet has before a body changes the end of its path.
+ * Only the first call for a vertex in a step has an effect. */
+abut_status abuti_cloth_add_stop(abut_cloth *c, uint32_t v, uint32_t part, double seconds);
+/* Sums the impulses on bodies, before a step is accepted. */
 void abuti_cloth_find_impulses(abut_cloth *c, double seconds);
+
+/* ---- zones.c ---- */
+
+abut_status abuti_cloth_create_zones(abut_cloth *c);
+void abuti_cloth_release_zones(abut_cloth *c);
+/* Called before the first zone of a step. */
+void abuti_cloth_clear_zones(abut_cloth *c);
+/* Joins the zones of the vertices of an impact, or of all vertices. */
+void abuti_cloth_join_zone(abut_cloth *c, const uint32_t vertices[4]);
+void abuti_cloth_join_all(abut_cloth *c);
+/* Sets the ends of the vertices of zones; those of bodies only if `bodies_too`. */
+abut_status abuti_cloth_move_zones(abut_cloth *c, bool bodies_too, double seconds,
+                                   abut_cloth_report *report);
 
 /* Bits of a float that is not negative. */
 static inline uint32_t cloth_bits_of(double number) {

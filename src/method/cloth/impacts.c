@@ -10,9 +10,10 @@
  *      satisfied, and the sweep is repeated (impulses as in Bridson et al. 2002, section 7;
  *      keeping planes from sweep to sweep is Harmon et al. 2008, "Robust treatment of
  *      simultaneous collisions").
- *   2. Halving: vertices that still collide move half as far, and finally not at all. Later,
- *      if bodies may lag, the same applies to their vertices. They stop where the cloth
- *      leaves room, and continue from there to their targets in the next step.
+ *   2. Halving: vertices that still collide move half as far, and finally not at all. If bodies
+ *      may lag, zones of vertices move by common vectors instead, including vertices of bodies
+ *      (zones.c). These stay where the cloth leaves room, and continue from there to their targets
+ *      in the next step.
  *   3. The whole scene, including bodies, moves only to just before the earliest impact.
  *      Times of impact are never late, so this path is free; a path of length zero is always
  *      free.
@@ -22,9 +23,10 @@
 #include "cloth/cloth.h"
 
 enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, HALVINGS_MAX = 4, CUTS = 6 };
-/* If bodies may lag: rounds in which only sheets are held back, and then both. A vertex that stops
- * also stops its neighbours, one ring per round. */
-enum { SHEET_ROUNDS = 4, LAG_ROUNDS = 40 };
+/* If bodies may lag: rounds of barriers, which help little where a body crushes cloth; rounds in
+ * which only the sheets of zones are moved; and all rounds of zones. A zone grows by about a ring
+ * of vertices per round. */
+enum { LAG_BARRIER_ROUNDS = 6, SHEET_ROUNDS = 2, LAG_ROUNDS = 40 };
 #define CATCH_UP 4 /* thicknesses per step by which late vertices of bodies return */
 
 #define BARRIER_GAP 0.1 /* thicknesses */
@@ -37,6 +39,8 @@ abut_status abuti_cloth_prepare_impacts(abut_cloth *c) {
         status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->halvings, c->all_vertices));
     if (!status && c->options.body_may_lag && !c->planned)
         status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->planned, bodies));
+    if (!status && c->options.body_may_lag && !c->zones)
+        status = abuti_cloth_create_zones(c);
     if (!status && !c->self && !c->options.ignore_self) {
         abut_self_options options = abut_self_options_default();
         options.device = c->options.device;
@@ -56,6 +60,7 @@ void abuti_cloth_release_impacts(abut_cloth *c) {
     abut_sweep_destroy(c->sweep);
     c->self = NULL;
     c->sweep = NULL;
+    abuti_cloth_release_zones(c);
     ABUTI_RELEASE(c->context, c->halvings, c->planned);
     c->halvings = NULL;
     c->planned = NULL;
@@ -205,45 +210,40 @@ static void hold_barriers(abut_cloth *c) {
 
 /* ---- shortening paths ---- */
 
-/* Bits of `halvings` beside the count. */
-enum { IS_DUE = 128, IS_STOPPED = 64 };
-
-/* Remembers the velocity of a vertex that a body stops, without that. */
-static abut_status add_stop(abut_cloth *c, uint32_t v, uint32_t part, double seconds) {
-    cloth_stop *stop = ABUTI_PUSH(c->context, &c->stops, cloth_stop);
-    if (!stop)
-        return ABUT_ERROR_MEMORY;
-    const vec3 off = v3_sub(c->end[v], c->aim[v]);
-    *stop = (cloth_stop){v, part, v3_along(c->next_velocity[v], 1 / seconds, off)};
-    c->halvings[v] |= IS_STOPPED;
-    return ABUT_OK;
-}
-
-static abut_status halve(abut_cloth *c, bool bodies_too, double seconds,
-                         abut_cloth_report *report) {
-    const uint32_t count = bodies_too ? c->all_vertices : c->vertices;
+static abut_status halve(abut_cloth *c, double seconds, abut_cloth_report *report) {
+    const uint32_t count = c->vertices;
     for (size_t i = 0; i < c->impacts.count; i++) {
         const cloth_barrier b = barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i));
         const uint32_t part = abuti_cloth_body_of(c, &b);
         for (int k = 0; k < 4; k++) {
             uint32_t v = b.vertex[k];
             if (v < count)
-                c->halvings[v] |= IS_DUE; /* once per round */
-            if (v < c->vertices && part != ABUT_NONE && !(c->halvings[v] & IS_STOPPED) &&
-                add_stop(c, v, part, seconds))
+                c->halvings[v] |= CLOTH_IS_DUE; /* once per round */
+            if (v < count && part != ABUT_NONE && abuti_cloth_add_stop(c, v, part, seconds))
                 return ABUT_ERROR_MEMORY;
         }
     }
     for (uint32_t v = 0; v < count; v++) {
-        if (!(c->halvings[v] & IS_DUE))
+        if (!(c->halvings[v] & CLOTH_IS_DUE))
             continue;
-        c->halvings[v] = (unsigned char)((c->halvings[v] & ~IS_DUE) + 1);
-        double keep = (c->halvings[v] & ~IS_STOPPED) < HALVINGS_MAX ? 0.5 : 0;
+        c->halvings[v] = (unsigned char)((c->halvings[v] & ~CLOTH_IS_DUE) + 1);
+        double keep = (c->halvings[v] & ~CLOTH_IS_STOPPED) < HALVINGS_MAX ? 0.5 : 0;
         vec3 way = v3_sub(c->end[v], c->position[v]);
         c->end[v] = cloth_round(v3_along(c->position[v], keep, way));
         report->halvings++;
     }
     return ABUT_OK;
+}
+
+/* Moves the vertices of impacts in zones. The last zone has all vertices. */
+static abut_status move_zones(abut_cloth *c, int round, double seconds, abut_cloth_report *report) {
+    if (round == 0)
+        abuti_cloth_clear_zones(c);
+    for (size_t i = 0; i < c->impacts.count; i++)
+        abuti_cloth_join_zone(c, barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i)).vertex);
+    if (round == LAG_ROUNDS - 1)
+        abuti_cloth_join_all(c);
+    return abuti_cloth_move_zones(c, round >= SHEET_ROUNDS, seconds, report);
 }
 
 /* Shortens the paths of sheets and bodies to a fraction. */
@@ -268,14 +268,15 @@ static double earliest(const abut_cloth *c) {
 static abut_status resolve_round(abut_cloth *c, int round, double seconds,
                                  abut_cloth_report *report, bool *goes_on) {
     const bool lags = c->options.body_may_lag;
+    const int barriers = lags ? LAG_BARRIER_ROUNDS : BARRIER_ROUNDS;
     const int halvings = lags ? LAG_ROUNDS : HALVING_ROUNDS;
-    *goes_on = round < BARRIER_ROUNDS + halvings + CUTS;
-    if (round < BARRIER_ROUNDS) {
+    *goes_on = round < barriers + halvings + CUTS;
+    if (round < barriers) {
         if (add_barriers(c))
             return ABUT_ERROR_MEMORY;
         hold_barriers(c);
-    } else if (round < BARRIER_ROUNDS + halvings) {
-        if (halve(c, lags && round >= BARRIER_ROUNDS + SHEET_ROUNDS, seconds, report))
+    } else if (round < barriers + halvings) {
+        if (lags ? move_zones(c, round - barriers, seconds, report) : halve(c, seconds, report))
             return ABUT_ERROR_MEMORY;
     } else {
         double part = *goes_on ? 0.9 * earliest(c) : 0;

@@ -4,13 +4,26 @@
  * Contacts and attachments move vertices in substeps. The momentum that a correction gives to a
  * vertex is mass * correction / seconds of a substep. Pinned vertices pass on what constraints give
  * them, and their own weight and inertia. Barriers move the ends of paths, and their impulses
- * refer to the seconds of the step. A vertex whose path a body has shortened loses the difference
- * of velocities. All sums are in the order of vertices, holds and barriers, on the host. */
+ * refer to the seconds of the step. A vertex whose path a body or its zone has changed loses the
+ * difference of velocities. All sums are in the order of vertices, holds and barriers, on the host.
+ */
 #include "cloth/cloth.h"
 
 uint32_t abuti_cloth_body_of(const abut_cloth *c, const cloth_barrier *b) {
     const uint32_t body = b->vertex[0] < b->vertex[3] ? b->vertex[3] : b->vertex[0];
     return body < c->vertices ? ABUT_NONE : c->part_of[body];
+}
+
+abut_status abuti_cloth_add_stop(abut_cloth *c, uint32_t v, uint32_t part, double seconds) {
+    if (c->halvings[v] & CLOTH_IS_STOPPED)
+        return ABUT_OK;
+    cloth_stop *stop = ABUTI_PUSH(c->context, &c->stops, cloth_stop);
+    if (!stop)
+        return ABUT_ERROR_MEMORY;
+    const vec3 off = v3_sub(c->end[v], c->aim[v]);
+    *stop = (cloth_stop){v, part, v3_along(c->next_velocity[v], 1 / seconds, off)};
+    c->halvings[v] |= CLOTH_IS_STOPPED;
+    return ABUT_OK;
 }
 
 /* Adds an impulse on the body of a part where vertex v is at the end of the step. */

@@ -169,7 +169,9 @@ static void add_item(simulation *s, uint32_t index) {
     if (from->method && from->collider.kind == ABUT_COLLIDER_MESH)
         method_named(from->method, &item.method);
     if (body->kind == SIM_CHARACTER) {
-        const bool is_exact = item.method != ABUT_WORLD_AUTO && item.method != ABUT_WORLD_RADIAL;
+        /* cloth collides with the surface anyway, and its gaps to that are exact */
+        const bool is_exact =
+            item.method == ABUT_WORLD_AUTO ? s->sheet_count > 0 : item.method != ABUT_WORLD_RADIAL;
         create_character(s, index, is_exact);
         if (is_exact) {
             item.collider = abut_collider_from_mesh(body->mesh, abut_pose_identity());

@@ -327,7 +327,7 @@ static void count_step(simulation *s, const abut_world_step_result *r) {
     t->steps++;
 }
 
-/* Moves everything that neither forces nor cloth move, and tells the world where all bodies are. */
+/* Moves everything that neither forces nor cloth move, and sets the poses of all bodies in the world. */
 static abut_status move_bodies(simulation *s) {
     const double start = seconds_now(), time = s->time + s->step;
     size_t count = 0;

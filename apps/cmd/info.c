@@ -347,6 +347,19 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
     return status;
 }
 
+/* Prints what a recording contains. */
+static int print_recording(tool_run *tool, const char *path) {
+    tool_output *out = &tool->out;
+    if (out->begun && !tool->quiet)
+        print_line(out, "%s", "");
+    out_object(out, NULL);
+    json_path(out, "file", path);
+    const abut_status status = recording_print(tool, path);
+    const int code = status ? tool_report_error(tool, status) : CODE_FINE;
+    out_end(out);
+    return code;
+}
+
 /* Processes one file. Returns its exit code. */
 static int print_file(tool_run *tool, const char *path, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
@@ -401,7 +414,9 @@ static int run_info(tool_run *tool, const tool_arguments *arguments) {
     out_object(out, NULL);
     out_list(out, "files");
     for (size_t i = 0; i < arguments->operand_count; i++) {
-        int code = print_file(tool, arguments->operands[i], arguments);
+        const char *path = arguments->operands[i];
+        int code =
+            recording_is(path) ? print_recording(tool, path) : print_file(tool, path, arguments);
         if (code == CODE_CANCELLED)
             tool_fail(tool, ABUT_ERROR_CANCELLED);
         if (code == CODE_WORK || worst == CODE_FINE)
@@ -432,7 +447,8 @@ const tool_command command_info = {
     .about =
         "Reads each file and prints a health report: counts, components, boundary loops, bounding "
         "box, area, volume, defects with their positions, and the reliability of each method of "
-        "the library on this mesh. If a file cannot be read, the others are still processed. With "
+        "the library on this mesh. Of a recording (.abutm) it prints the meshes, the number of "
+        "frames and their time. If a file cannot be read, the others are still processed. With "
         "--quiet only one line for each file is printed.\n\n"
         "Indices of vertices and triangles start at 0. An edge is written as its two vertices.",
     .found = "problems (with --strict)",

@@ -25,6 +25,7 @@ static void open_recording(tool_run *tool, map_frames_run *r) {
     const char *path = r->arguments->operands[0];
     ensure(abut_frames_open(tool->context, tool_input(tool, path), &r->recording));
     abut_frames_info info = get_frames_info(r->recording);
+    tool->up = info.up;
     r->body_count = info.mesh_count;
     r->frame_count = info.frame_count;
     if (r->body_count < 2 && !r->query.self)

@@ -1,11 +1,14 @@
 /* A recording as one mesh with several components: its meshes in their order. */
 #include "tool.h"
 
+#include <string.h>
+
 void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *r) {
     const tool_given *picture = option_given(arguments, "picture");
     const char *path = arguments->operands[0];
     ensure(abut_frames_open(tool->context, tool_input(tool, path), &r->frames));
     r->info = get_frames_info(r->frames);
+    tool->up = r->info.up;
     r->aims = r->info.aims && !option_given(arguments, "frames-only");
     r->first = picture ? picture->counts[0] : option_count(arguments, "from", 1);
     r->last = picture                         ? picture->counts[0]
@@ -48,4 +51,55 @@ void recording_read(tool_recording *r, uint64_t frame) {
 
 void recording_mesh(tool_run *tool, const tool_recording *r, abut_mesh **mesh) {
     *mesh = mesh_new(tool, r->start, r->info.vertex_count, r->indices, r->info.triangle_count);
+}
+
+bool recording_is(const char *path) {
+    return strcmp(path_ending(path), "abutm") == 0;
+}
+
+abut_status recording_print(tool_run *tool, const char *path) {
+    tool_output *out = &tool->out;
+    abut_frames *frames = NULL;
+    const abut_status status = abut_frames_open(tool->context, path, &frames);
+    if (status)
+        return status;
+    const abut_frames_info info = get_frames_info(frames);
+    const double length = info.seconds * (double)(info.frame_count - 1);
+    print_line_of(out, path, "recording of %llu frames, %.4g s",
+                  (unsigned long long)info.frame_count, length);
+    json_text(out, "format", "recording");
+    json_count(out, "frames", info.frame_count);
+    json_number(out, "seconds_a_frame", info.seconds);
+    json_number(out, "seconds", length);
+    json_boolean(out, "aims", info.aims);
+    json_text(out, "positions", info.type == ABUT_SCALAR_FLOAT32 ? "float" : "double");
+    if (info.up.x != 0 || info.up.y != 0 || info.up.z != 0)
+        json_vector(out, "up", info.up);
+    else
+        json_null(out, "up");
+    if (!tool->quiet) {
+        print_fact(out, "frames", "%llu, every %.4g s", (unsigned long long)info.frame_count,
+                   info.seconds);
+        print_fact(out, "positions", "%s%s",
+                   info.type == ABUT_SCALAR_FLOAT32 ? "floats" : "doubles",
+                   info.aims ? ", with aims" : "");
+        if (info.up.x != 0 || info.up.y != 0 || info.up.z != 0)
+            print_fact(out, "up", "%g, %g, %g", info.up.x, info.up.y, info.up.z);
+    }
+    out_table(out, "meshes");
+    for (uint32_t i = 0; i < info.mesh_count && (out->json || !tool->quiet); i++) {
+        const char *name = abut_frames_name(frames, i);
+        const abut_mesh *mesh = abut_frames_mesh(frames, i);
+        out_object(out, NULL);
+        if (name || !out->json)
+            fact_text(out, "mesh", name ? name : "");
+        else
+            json_null(out, "mesh");
+        fact_count(out, "vertices", abut_mesh_vertex_count(mesh));
+        fact_count(out, "triangles", abut_mesh_triangle_count(mesh));
+        out_end(out);
+    }
+    out_end(out);
+    abut_frames_close(frames);
+    return ABUT_OK;
 }

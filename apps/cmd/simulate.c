@@ -387,7 +387,7 @@ static const tool_option options[] = {
 const tool_command command_simulate = {
     .name = "simulate",
     .operands = "SCENE.json",
-    .summary = "move a scene: rigid bodies, characters and cloth, with all contacts",
+    .summary = "move a scene in time: rigid bodies, characters and cloth",
     .about =
         "Moves the bodies of a scene in steps. Bodies with a mass are rigid, in the Open Dynamics "
         "Engine, with the contacts of abut. Characters play their clips, other bodies have a "

@@ -668,6 +668,9 @@ typedef struct tool_recording {
 void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *recording);
 /* Reads the step that ends at a frame, at least 1. */
 void recording_read(tool_recording *recording, uint64_t frame);
+/* Whether a path is that of a recording; prints its properties into the open object. */
+bool recording_is(const char *path);
+abut_status recording_print(tool_run *tool, const char *path);
 /* Makes one mesh of all meshes, at the start of the step. */
 void recording_mesh(tool_run *tool, const tool_recording *recording, abut_mesh **mesh);
 

@@ -47,11 +47,13 @@ static void read_result(tool_run *tool, const tool_arguments *arguments, viewing
         abut_frames_info info = get_frames_info(r->frames);
         v->frames = info.frame_count > v->frames ? info.frame_count : v->frames;
         v->seconds = info.seconds > 0 ? info.seconds : v->seconds;
+        tool->up = info.up;
     } else if (strcmp(ending, "json") == 0) {
         abut_scene_options options = abut_scene_options_default();
         options.create_character = abut_character_create_named;
         options.create_garment = abut_garment_create_named;
         ensure(abut_scene_read(tool->context, r->path, &options, &r->scene));
+        tool->up = get_scene_arrays(r->scene).up;
     } else {
         field_or_mesh(tool, r->path, &r->field, &r->mesh);
         return;

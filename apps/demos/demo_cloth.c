@@ -241,6 +241,8 @@ static void begin_cloth_scene(showing *s, scene_options options) {
         file.type = ABUT_SCALAR_FLOAT32;
         file.aims = true;
         file.seconds = scene_frame_seconds(s->scene);
+        file.names = (const char *const[]){"cloth", s->character ? "body" : "solid"};
+        file.up = scene_up(s->scene);
         ensure(abut_frames_writer_create(meshes, 2, s->record, &file, &s->writer));
     }
     if (s->meshes && mkdir(s->meshes, 0777) != 0 && errno != EEXIST) {

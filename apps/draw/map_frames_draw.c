@@ -61,7 +61,10 @@ void map_frames_page(tool_run *tool, map_frames_run *r) {
     abut_colour *colours = tool_array(r->triangle_count + 1, sizeof *colours);
     for (uint32_t i = 0; i < r->body_count && i < LEGEND_MAX; i++) {
         const abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
-        if (r->recording)
+        const char *name = abut_frames_name(r->recording, i);
+        if (name)
+            legend_add(&legend, colour, "%s", name);
+        else if (r->recording)
             legend_add(&legend, colour, "body %u", i);
         else
             legend_file(&legend, colour, r->surfaces[i].path);

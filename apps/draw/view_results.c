@@ -71,6 +71,11 @@ void results_name(viewing *v) {
                 legend_add(&v->legend, abut_picture_colour(k), "%s",
                            get_scene_body(r->scene, k).name);
         }
+        const uint32_t meshes = get_frames_info(r->frames).mesh_count;
+        for (uint32_t k = 0; v->count == 1 && k < meshes && meshes <= LEGEND_MAX; k++)
+            if (abut_frames_name(r->frames, k))
+                legend_add(&v->legend, abut_picture_colour(k), "%s",
+                           abut_frames_name(r->frames, k));
     }
 }
 

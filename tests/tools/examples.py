@@ -4,11 +4,12 @@ Usage: examples.py TOOL DOCS [--write]
 
 In fenced blocks, lines that start with "$ abut " are commands; what follows, up to the next command or the end of the block,
 is their output, errors included. The commands run in a fresh folder with the files that README.md gives under "Files of the
-examples". With --write the pages are corrected instead. The pages of `abut version`, `abut devices` and `abut bench` are left alone, since their output depends on the machine.
+examples", and those of docs/scenes. With --write the pages are corrected instead. The pages of `abut version`, `abut devices` and `abut bench` are left alone, since their output depends on the machine.
 """
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,9 @@ def make_files(tool, folder, environment):
     for name, text in named:
         with open(name, "w") as file:
             file.write(text)
+    scenes = os.path.join(folder, "..", "scenes")
+    for name in os.listdir(scenes):
+        shutil.copy(os.path.join(scenes, name), name)
 
 
 def corrected(block, tool, environment, left):
@@ -62,7 +66,8 @@ def main():
         can = run(tool, "abut version", environment)
         left = [] if "pictures as .png" in can else [".png"]
         left += [] if "field files are compressed" in can else ["abut cache"]  # which prints their size
-        left += [] if "reads glTF" in can else ["scene.json", "abut character", "abut radial"]
+        left += [] if "runs a physics engine" in can else ["abut simulate"]
+        left += [] if "reads glTF" in can else ["scene.json", "abut simulate", "abut character", "abut radial"]
         for name in sorted(os.listdir(folder)):
             if not name.endswith(".md") or name in ("version.md", "devices.md", "bench.md"):
                 continue

@@ -46,6 +46,7 @@ commands = [
     ("contacts", *two),
     ("contacts", "scene.json"),
     ("compare", "scene.json"),
+    ("simulate", "scene.json", "--frames", "2"),
     ("overlap", *two),
     ("distance", "box.obj", "away.obj"),
     ("interfere", "box.obj", "ball.obj"),

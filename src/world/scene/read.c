@@ -211,7 +211,8 @@ enum {
     MESH_MEMBERS
 };
 
-abut_status abuti_scene_prefix(scene_reader *r, abut_status status) {
+/* Adds the file and the location to the error message of another module. */
+static abut_status prefix_error(scene_reader *r, abut_status status) {
     char reason[600];
     snprintf(reason, sizeof reason, "%s", abut_last_error());
     return abuti_fail(status, "%s: %s: %s", r->name, r->place, reason);
@@ -270,7 +271,7 @@ static abut_status read_file(scene_reader *r, const member *m, scene_mesh *to) {
                      ? pose_mesh(r, m, path, to)
                      : abut_mesh_read(r->context, path, NULL, &to->mesh);
         if (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT)
-            abuti_scene_prefix(r, status);
+            prefix_error(r, status);
     }
     abuti_release(r->context, path);
     if (!status)
@@ -325,7 +326,7 @@ static abut_status create_garment(scene_reader *r, const member *m, scene_mesh *
                                        r->scene->bodies[to->wearer].character, name,
                                        (uint32_t)triangles, &to->mesh, &to->pins, &to->pin_count);
     if (status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_ARGUMENT)
-        status = abuti_scene_prefix(r, ABUT_ERROR_FORMAT);
+        status = prefix_error(r, ABUT_ERROR_FORMAT);
     return status;
 }
 
@@ -382,7 +383,7 @@ static abut_status read_shape(scene_reader *r, const member *m, scene_mesh *to) 
     to->shape = shape;
     to->has_shape = true;
     if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
-        return abuti_scene_prefix(r, ABUT_ERROR_FORMAT);
+        return prefix_error(r, ABUT_ERROR_FORMAT);
     r->shape_triangles += status ? 0 : abut_mesh_triangle_count(to->mesh);
     if (r->shape_triangles > SHAPE_TRIANGLES) {
         abut_mesh_destroy(to->mesh);
@@ -449,7 +450,7 @@ static abut_status read_mesh(scene_reader *r, uint32_t object) {
              : garment ? create_garment(r, m, &made)
                        : pose_mesh(r, m, NULL, &made);
     if (figure && status == ABUT_ERROR_FORMAT)
-        abuti_scene_prefix(r, status);
+        prefix_error(r, status);
     if (!status && scale != 1) {
         status = abuti_scene_scale(&made, scale);
         if (status == ABUT_ERROR_ARGUMENT)

@@ -40,8 +40,6 @@ typedef struct scene_reader {
 
 /* Sets the error message: the name of the file, the location, and these words. */
 abut_status abuti_scene_fail(scene_reader *r, const char *format, ...) ABUTI_PRINTF(2, 3);
-/* Adds the file and the location to the error message of another module. */
-abut_status abuti_scene_prefix(scene_reader *r, abut_status status);
 
 static inline const abuti_json_value *value_at(const scene_reader *r, uint32_t at) {
     return &r->json.values[at];

@@ -1,0 +1,163 @@
+# abut simulate: falling and fast bodies, kinematic bodies, characters, cloth, pins, recordings, cancellation, wrong input.
+. "$(dirname "$0")/support.sh"
+
+case $("$tool" version) in
+*"reads glTF"*) ;;
+*)
+    skip "scenes: this build has no JSON parser"
+    checks=1
+    finish
+    ;;
+esac
+case $("$tool" version) in
+*"runs a physics engine"*) has_engine=1 ;;
+*) has_engine= ;;
+esac
+
+# Positions in a recording: mean of a mesh (name or index) in a frame.
+cat >where.py <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+magic, order, version, count, single, aims, reserved, seconds, check = struct.unpack_from("<8sIIIIIIdQ", data)
+assert magic == b"\x89abutm\r\n" and single == 1 and aims == 0, "not a recording of floats"
+table = [struct.unpack_from("<IIQ", data, 48 + 16 * i) for i in range(count)]
+at = 48 + 16 * count + 8
+size = struct.unpack_from("<Q", data, at + 24)[0]
+names = data[at + 48:at + 48 + size].decode().split("\0")[:-1]
+at += 48 + size + 12 * sum(entry[1] for entry in table)
+total = sum(entry[0] for entry in table)
+for frame, name in (word.split(":") for word in sys.argv[2:]):
+    k = names.index(name)
+    first = at + int(frame) * (12 * total + 8) + 12 * sum(entry[0] for entry in table[:k])
+    points = struct.unpack_from("<%df" % (3 * table[k][0]), data, first)
+    print(*(sum(points[axis::3]) / table[k][0] for axis in range(3)))
+END
+where() { # RECORDING FRAME:NAME: three numbers
+    "$python" where.py "$@"
+}
+true_that() { # MESSAGE EXPRESSION-OF-x-y-z NUMBERS
+    checks=$((checks + 1))
+    echo "$3" | awk "{ x = \$1; y = \$2; z = \$3; exit !($2) }" || wrong "$1: $3"
+}
+
+# A sheet falls on a ball that no force moves, and two corners of another one are pinned.
+cat >sheet.json <<'END'
+{"bodies": [
+  {"name": "ball", "mesh": {"shape": "icosphere", "segments": 4}},
+  {"name": "cover", "mesh": {"shape": "sheet", "segments": 10, "rings": 10}, "position": [0, 0, 0.6],
+   "cloth": {"friction": 0.5, "damping": 0.5}},
+  {"name": "curtain", "mesh": {"shape": "sheet", "segments": 6, "rings": 6}, "position": [3, 0, 0],
+   "cloth": {}, "pins": {"box": [[-0.6, 0.45, 0], [0.6, 0.6, 0]]}}]}
+END
+try 0 "$tool" simulate sheet.json --frames 20 --check --record sheet.abutm --json --threads 1
+is "[it[k] for k in ('bodies', 'rigid', 'sheets', 'frames', 'substeps', 'frames_with_intersections')]" "[3, 0, 2, 20, 1, 0]"
+is "it['cloth_guarantee'], it['guarantee'], abs(it['seconds'] - 1 / 3) < 1e-9" "('guaranteed', 'complete', True)"
+is "it['contacts'] > 1 and it['gap'] > 0 and it['milliseconds']['cloth'] > 0" True
+try 0 "$tool" info sheet.abutm --json
+is "[(m['mesh'], m['vertices']) for m in it['files'][0]['meshes']]" "[('ball', 162), ('cover', 121), ('curtain', 49)]"
+is "it['files'][0]['up'], it['files'][0]['frames'], abs(it['files'][0]['seconds_a_frame'] - 1 / 60) < 1e-15" "([0, 0, 1], 21, True)"
+try 0 "$tool" info sheet.abutm
+says "recording of 21 frames, 0.3333 s"
+try 0 "$tool" simulate sheet.json --frames 20 --record again.abutm --threads 2
+says "cloth"
+demand "another number of threads gives another motion" "$(cmp sheet.abutm again.abutm 2>&1)" = ""
+prints 0 simulate sheet.json --frames 2 --check --quiet
+if [ -n "$python" ]; then
+    true_that "the cover fell through the ball" "z > 0.3 && z < 0.6" "$(where sheet.abutm 20:cover)"
+    true_that "the curtain does not hang" "y > -0.1 && z < -0.05 && z > -0.5" "$(where sheet.abutm 20:curtain)"
+fi
+
+# Cloth that intersects something at the start is an error that names what happened.
+sed 's/"position": \[0, 0, 0.6\]/"position": [0, 0, 0.3]/' sheet.json >crossed.json
+fails "frame 1: " simulate crossed.json --frames 2
+
+if [ "$has_engine" ]; then
+    # A ball falls freely, then lies on the floor; a bullet does not pass a thin plate; a box on a conveyor moves with it.
+    cat >rigid.json <<'END'
+{"bodies": [
+  {"name": "floor", "mesh": {"shape": "sheet", "size": 8, "segments": 1, "rings": 1}, "solid": true},
+  {"name": "ball", "mesh": {"shape": "icosphere", "radius": 0.2, "segments": 4}, "density": 500, "position": [0, 3, 1]},
+  {"name": "plate", "mesh": {"shape": "box", "size": [0.01, 1, 1], "segments": 1}, "position": [2, 0, 0.5]},
+  {"name": "bullet", "mesh": {"shape": "icosphere", "radius": 0.05, "segments": 3}, "mass": 0.1, "position": [-2, 0, 0.5],
+   "velocity": [300, 0, 0]},
+  {"name": "belt", "mesh": {"shape": "box", "size": [6, 1, 0.1], "segments": 1}, "position": [-3, -3, 0.5], "velocity": [1, 0, 0]},
+  {"name": "parcel", "mesh": {"shape": "box", "size": 0.3, "segments": 1}, "density": 200, "position": [-1, -3, 0.701]}],
+ "ignore": [["belt", "floor"]]}
+END
+    try 0 "$tool" simulate rigid.json --frames 60 --record rigid.abutm --json
+    is "[it[k] for k in ('rigid', 'substeps', 'passed', 'unswept')]" "[3, 4, 0, 0]"
+    is "it['depth'] < 0.005 and it['guarantee'] == 'complete' and 'frames_with_intersections' not in it" True
+    if [ -n "$python" ]; then
+        true_that "the ball does not fall freely" "z > 0.783 && z < 0.807" "$(where rigid.abutm 12:ball)" # 1 - 9.81 t^2 / 2
+        true_that "the ball does not lie on the floor" "z > 0.19 && z < 0.21" "$(where rigid.abutm 60:ball)"
+        true_that "the bullet passed the plate" "x < 2" "$(where rigid.abutm 2:bullet)"
+        true_that "the parcel does not move with the belt" "x > -0.7 && x < 0.1 && z > 0.68" "$(where rigid.abutm 60:parcel)"
+        true_that "the belt has another velocity" "x > -2.01 && x < -1.99" "$(where rigid.abutm 60:belt)"
+    fi
+    # A ball that bounces reaches a quarter of the height with half of the speed.
+    cat >bounce.json <<'END'
+{"gravity": [0, 0, -10], "bodies": [
+  {"name": "floor", "mesh": {"shape": "sheet", "size": 8, "segments": 1, "rings": 1}, "solid": true},
+  {"name": "ball", "mesh": {"shape": "icosphere", "radius": 0.1, "segments": 4}, "solid": true, "mass": 1, "bounce": 0.5,
+   "position": [0, 0, 1.1]}]}
+END
+    try 0 "$tool" simulate bounce.json --frames 41 --record bounce.abutm --quiet
+    [ -n "$python" ] && true_that "the ball bounces to another height" "z > 0.3 && z < 0.4" "$(where bounce.abutm 40:ball)"
+    # A walking character pushes a box away. Both methods of characters have contacts with it.
+    for method in exact radial; do
+        cat >walk.json <<END
+{"up": "y", "bodies": [
+  {"name": "floor", "mesh": {"shape": "sheet", "size": 9, "segments": 1, "rings": 1}, "solid": true, "axis": [1, 0, 0], "degrees": -90},
+  {"name": "man", "mesh": {"figure": "mannequin", "clip": "walk"}, "method": "$method", "velocity": [0, 0, 1.5]},
+  {"name": "box", "mesh": {"shape": "box", "size": [1, 0.5, 0.2], "segments": 2}, "density": 20, "position": [0, 0.251, 0.9]}]}
+END
+        try 0 "$tool" simulate walk.json --frames 45 --record walk.abutm --json
+        is "it['characters'], it['contacts'] > 1" "(1, True)"
+        [ -n "$python" ] && true_that "the box was not pushed ($method)" "z > 1.1" "$(where walk.abutm 45:box)"
+    done
+else
+    echo '{"bodies": [{"mesh": {"shape": "box"}, "mass": 1}]}' >rigid.json
+    fails "no physics engine" simulate rigid.json
+fi
+
+# A dressed character. Its garment takes seconds to make.
+cat >dress.json <<'END'
+{"up": "y", "bodies": [
+  {"name": "woman", "mesh": {"figure": "mannequin-female", "clip": "walk", "blend": 1}, "self": true},
+  {"name": "dress", "mesh": {"garment": "dress", "on": "woman", "triangles": 2000}, "cloth": {"friction": 0.3}}]}
+END
+case $("$tool" version) in
+*"pictures as .png"*) picture="--png film.png" ;;
+*) picture="--png film.ppm" ;;
+esac
+try 0 "$tool" simulate dress.json --frames 3 --fps 30 --check --json $picture
+is "[it[k] for k in ('characters', 'sheets', 'substeps', 'frames_with_intersections')]" "[1, 1, 2, 0]"
+is "it['cloth_guarantee'], abs(it['seconds'] - 0.1) < 1e-9" "('guaranteed', True)"
+demand "no picture" -s "${picture#--png }"
+sed 's/"dress", "on"/"hat", "on"/' dress.json >hat.json
+fails "bodies[1]: there is no garment 'hat'" simulate hat.json
+
+# A run that is cancelled keeps the recorded frames.
+if [ -n "$python" ]; then
+    "$python" - "$tool" <<'END' || wrong "a cancelled run did not end by its signal"
+import signal, subprocess, sys, time
+run = subprocess.Popen([sys.argv[1], "simulate", "sheet.json", "--frames", "1000000", "--record", "part.abutm"],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+time.sleep(1.5)
+run.send_signal(signal.SIGINT)
+text = run.communicate(timeout=60)[1]
+sys.exit(not (run.returncode == -signal.SIGINT and b"cancelled" in text))
+END
+    try 0 "$tool" info part.abutm --json
+    is "it['files'][0]['frames'] >= 1 and len(it['files'][0]['meshes']) == 3" True
+fi
+
+echo '{"bodies": []}' >empty.json
+"$tool" make box cube.obj --quiet
+refuses "has no bodies" simulate empty.json
+refuses "is not a scene" simulate cube.obj
+refuses "from 1 to 10000" simulate sheet.json --fps 0.5
+fails "no/such" simulate sheet.json --frames 1 --record no/such/folder.abutm
+fails "cannot be opened" simulate missing.json
+finish

@@ -169,9 +169,7 @@ static void add_item(simulation *s, uint32_t index) {
     if (from->method && from->collider.kind == ABUT_COLLIDER_MESH)
         method_named(from->method, &item.method);
     if (body->kind == SIM_CHARACTER) {
-        /* cloth collides with the surface anyway, and its gaps to that are exact */
-        const bool is_exact =
-            item.method == ABUT_WORLD_AUTO ? s->sheet_count > 0 : item.method != ABUT_WORLD_RADIAL;
+        const bool is_exact = item.method != ABUT_WORLD_RADIAL; /* sweeps know surfaces only */
         create_character(s, index, is_exact);
         if (is_exact) {
             item.collider = abut_collider_from_mesh(body->mesh, abut_pose_identity());
@@ -327,7 +325,8 @@ static void count_step(simulation *s, const abut_world_step_result *r) {
     t->steps++;
 }
 
-/* Moves everything that neither forces nor cloth move, and sets the poses of all bodies in the world. */
+/* Moves everything that neither forces nor cloth move, and sets the poses of all bodies in the
+ * world. */
 static abut_status move_bodies(simulation *s) {
     const double start = seconds_now(), time = s->time + s->step;
     size_t count = 0;

@@ -82,6 +82,8 @@ abut_cloth *sim_cloth(const simulation *s);
 void sim_rigid_create(simulation *s);
 /* Makes a step with the contacts at its start, and sets the poses of the bodies. */
 abut_status sim_rigid_advance(simulation *s);
+/* Adds the impulses of cloth in the last step. */
+void sim_rigid_push(simulation *s);
 void sim_rigid_destroy(simulation *s);
 
 #endif

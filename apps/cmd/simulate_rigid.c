@@ -165,7 +165,25 @@ abut_status sim_rigid_advance(simulation *s) {
     return status;
 }
 
+void sim_rigid_push(simulation *s) {
+    for (uint32_t i = 0; i < s->body_count && s->sheet_count; i++) {
+        const sim_body *body = &s->bodies[i];
+        abut_cloth *cloth = NULL;
+        uint32_t index;
+        abut_vec3 centre, impulse, moment;
+        if (body->kind != SIM_RIGID || abut_world_get_cloth(s->world, i, &cloth, &index))
+            continue;
+        ensure(abut_pose_apply(&body->pose, body->scene->centre, &centre));
+        ensure(abut_cloth_get_body_impulse(cloth, index, centre, &impulse, &moment));
+        rigid_push(s->engine, body->rigid, impulse, moment);
+    }
+}
+
 #else
+
+void sim_rigid_push(simulation *s) {
+    (void)s;
+}
 
 void sim_rigid_create(simulation *s) {
     if (s->rigid_count)

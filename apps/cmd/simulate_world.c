@@ -362,7 +362,7 @@ abut_status sim_advance(simulation *s) {
     if (status)
         return status;
     count_step(s, &result);
-    /* apply_cloth_impulse(): impulses of cloth on rigid bodies belong here (rigid_push). */
+    sim_rigid_push(s);
     keep_contacts(s, result.contacts, result.contact_count);
     s->time += s->step;
     return ABUT_OK;

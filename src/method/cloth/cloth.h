@@ -296,7 +296,7 @@ void abuti_cloth_release_impacts(abut_cloth *c);
 /* Sets the ends of bodies in this step, if they may lag. */
 void abuti_cloth_plan_bodies(abut_cloth *c);
 /* Moves `end` until the step has no impact. */
-abut_status abuti_cloth_resolve_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
+abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report);
 /* Called before a step is accepted. Returns whether velocities have changed. */
 bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
 
@@ -307,7 +307,8 @@ typedef struct cloth_barrier {
     double weight[4]; /* sum 1 for the first feature, -1 for the second */
     vec3 normal;      /* unit, from the second to the first */
     double gap, friction;
-    vec3 load; /* impulse on the first feature, times the seconds of the step */
+    vec3 load;       /* impulse on the first feature */
+    bool has_pushed; /* it has moved ends */
 } cloth_barrier;
 
 /* A vertex of a sheet whose path was shortened because of a body. */

@@ -1,7 +1,7 @@
 # The abut command, and the program of tools/check-data.
 
 # What `abut demo` shows of cloth; tests and benchmarks use it too.
-add_library(abut_cloth_scenes STATIC examples/critter.c apps/demos/cloth_scene.c)
+add_library(abut_cloth_scenes STATIC examples/critter.c apps/demos/cloth_scene.c apps/demos/cloth_stress.c)
 target_compile_options(abut_cloth_scenes PRIVATE ${ABUT_CALLER_OPTIONS})
 target_include_directories(abut_cloth_scenes PUBLIC examples apps/demos PRIVATE apps/cmd)
 target_link_libraries(abut_cloth_scenes PUBLIC abut_figures_static abut_static abut_flags)

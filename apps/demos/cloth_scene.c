@@ -1,5 +1,5 @@
 /* The scenes of cloth_scene.h. Solids move by formulas of time, so that all runs are equal. */
-#include "cloth_scene.h"
+#include "cloth_stress.h"
 
 #include "critter.h"
 #include "vectors.h"
@@ -54,7 +54,9 @@ struct scene {
     scene_kind kind;
     abut_cloth *cloth;
     abut_mesh *meshes[2]; /* cloth, solid */
-    vec *solid;           /* its vertices at rest */
+    abut_mesh *sheets[STRESS_SHEETS_MAX];
+    uint32_t sheet_count;
+    vec *solid; /* its vertices at rest */
     vec *solid_end;
     uint32_t solid_vertices;
     double time;
@@ -79,7 +81,8 @@ static double now(void) {
 }
 
 const char *scene_name(scene_kind kind) {
-    static const char *const names[] = {"ball", "sleeve",   "sheet",           "dress",
+    static const char *const names[] = {"ball", "sleeve",   "sheet",           "twist",
+                                        "knot", "pile",     "funnel",          "dress",
                                         "cape", "overcoat", "trousers-and-top"};
     return (unsigned)kind < SCENE_COUNT ? names[kind] : NULL;
 }
@@ -217,6 +220,29 @@ static abut_status make_sheet(scene *s, const scene_options *o) {
     if (status)
         return status;
     return abut_shape_create(s->context, &board, &s->meshes[1]);
+}
+
+static bool is_stress(const scene *s) {
+    return s->kind >= SCENE_STRESS_FIRST && s->kind < SCENE_SOLID_COUNT;
+}
+
+/* Pins vertices to the solid. */
+static abut_status pin_stress(scene *s) {
+    const uint32_t count = abut_mesh_vertex_count(s->meshes[0]);
+    uint32_t *pins = abut_context_allocate(s->context, count, sizeof *pins), used = 0;
+    abut_cloth_attachment *list = abut_context_allocate(s->context, count, sizeof *list);
+    abut_status status = pins && list ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count && !status; i++)
+        if (stress_is_pinned(s->kind, vec_add(abut_mesh_local_origin(s->meshes[0]),
+                                              abut_mesh_local_positions(s->meshes[0])[i])))
+            pins[used++] = i;
+    if (!status && used)
+        status = abut_cloth_bind(s->cloth, 0, 0, pins, used, 0, list);
+    if (!status && used)
+        status = abut_cloth_attach(s->cloth, 0, list, used);
+    abut_context_free(s->context, pins);
+    abut_context_free(s->context, list);
+    return status;
 }
 
 /* ---- characters ---- */
@@ -411,6 +437,10 @@ static void choose_material(const scene *s, abut_cloth_material *m, abut_cloth_o
     m->friction = 0.3;
     o->gravity.z = -9.81;
     o->drag = 0.3;
+    if (is_stress(s)) {
+        stress_choose(s->kind, m, o);
+        return;
+    }
     switch (s->kind) {
     case SCENE_BALL:
         m->stretch = 60;
@@ -451,7 +481,10 @@ static abut_status make_cloth(scene *s, const scene_options *o) {
     uint32_t index;
     abut_status status = abut_cloth_create(s->context, &options, &s->cloth);
     if (!status)
-        status = abut_cloth_add_sheet(s->cloth, s->meshes[0], &material, &index);
+        status = abut_cloth_add_sheet(s->cloth, s->sheet_count ? s->sheets[0] : s->meshes[0],
+                                      &material, &index);
+    for (uint32_t i = 1; i < s->sheet_count && !status; i++)
+        status = abut_cloth_add_sheet(s->cloth, s->sheets[i], &material, &index);
     if (!status)
         status = abut_cloth_add_body(s->cloth, s->meshes[1], NULL, &index);
     return status;
@@ -520,7 +553,8 @@ static abut_status place_solid(scene *s, double time) {
         return pose_at(s, time);
     for (uint32_t i = 0; i < s->solid_vertices; i++) {
         vec p = s->solid[i];
-        s->solid_end[i] = vec_round(s->kind == SCENE_BALL     ? critter_at(p, time)
+        s->solid_end[i] = vec_round(is_stress(s)              ? stress_solid_at(s->kind, p, time)
+                                    : s->kind == SCENE_BALL   ? critter_at(p, time)
                                     : s->kind == SCENE_SLEEVE ? rod_at(p, time)
                                                               : board_at(p, time));
     }
@@ -529,17 +563,8 @@ static abut_status place_solid(scene *s, double time) {
 
 /* ---- scenes ---- */
 
-static abut_status prepare(scene *s, const scene_options *o) {
-    abut_status status = has_character(s) ? take_character(s, o) : ABUT_OK;
-    if (status)
-        return status;
-    if (has_character(s))
-        return dress(s, o);
-    status = s->kind == SCENE_BALL     ? make_ball(s, o)
-             : s->kind == SCENE_SLEEVE ? make_sleeve(s, o)
-                                       : make_sheet(s, o);
-    if (status)
-        return status;
+/* Creates the cloth of a scene without a character. */
+static abut_status begin(scene *s, const scene_options *o) {
     s->solid_vertices = abut_mesh_vertex_count(s->meshes[1]);
     s->solid = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid);
     s->solid_end = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid_end);
@@ -548,7 +573,26 @@ static abut_status prepare(scene *s, const scene_options *o) {
     for (uint32_t i = 0; i < s->solid_vertices; i++)
         s->solid[i] = vec_add(abut_mesh_local_origin(s->meshes[1]),
                               abut_mesh_local_positions(s->meshes[1])[i]);
-    return make_cloth(s, o);
+    abut_status status = make_cloth(s, o);
+    return status || !is_stress(s) ? status : pin_stress(s);
+}
+
+static abut_status prepare(scene *s, const scene_options *o) {
+    abut_status status = has_character(s) ? take_character(s, o) : ABUT_OK;
+    if (status)
+        return status;
+    if (has_character(s))
+        return dress(s, o);
+    if (is_stress(s)) {
+        status = stress_make(s->context, o, s->sheets, &s->sheet_count, &s->meshes[1]);
+        if (!status)
+            status = abut_mesh_join(s->sheets, s->sheet_count, &s->meshes[0]);
+        return status ? status : begin(s, o);
+    }
+    status = s->kind == SCENE_BALL     ? make_ball(s, o)
+             : s->kind == SCENE_SLEEVE ? make_sleeve(s, o)
+                                       : make_sheet(s, o);
+    return status ? status : begin(s, o);
 }
 
 abut_status scene_create(abut_context *context, const scene_options *options, scene **made) {
@@ -585,6 +629,8 @@ void scene_destroy(scene *s) {
     abut_garment_destroy(s->garment);
     abut_mesh_destroy(s->meshes[0]);
     abut_mesh_destroy(s->meshes[1]);
+    for (uint32_t i = 0; i < s->sheet_count; i++)
+        abut_mesh_destroy(s->sheets[i]);
     abut_context_free(context, s->solid);
     abut_context_free(context, s->solid_end);
     abut_context_free(context, s->bones);
@@ -662,16 +708,43 @@ uint32_t scene_vertex_count(const scene *s) {
     return abut_mesh_vertex_count(s->meshes[0]) + s->solid_vertices;
 }
 
+typedef abut_status get_state(abut_cloth *cloth, uint32_t sheet, abut_array to);
+
+/* Copies a state of all sheets. */
+static abut_status get_sheets(const scene *s, get_state *get, vec *to) {
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < (s->sheet_count ? s->sheet_count : 1) && !status; i++) {
+        status = get(s->cloth, i, abut_array_host(to));
+        to += abut_mesh_vertex_count(s->sheet_count ? s->sheets[i] : s->meshes[0]);
+    }
+    return status;
+}
+
 abut_status scene_get_positions(const scene *s, abut_vec3 *positions, abut_vec3 *aims) {
     const uint32_t first = abut_mesh_vertex_count(s->meshes[0]);
-    abut_status status = abut_cloth_get_positions(s->cloth, 0, abut_array_host(positions));
+    abut_status status = get_sheets(s, abut_cloth_get_positions, positions);
     if (!status)
         status = abut_cloth_get_body_positions(s->cloth, 0, abut_array_host(positions + first));
     if (status || !aims)
         return status;
     memcpy(aims + first, s->skinned || s->time == 0 ? positions + first : s->solid_end,
            s->solid_vertices * sizeof *aims);
-    return abut_cloth_get_aims(s->cloth, 0, abut_array_host(aims));
+    return get_sheets(s, abut_cloth_get_aims, aims);
+}
+
+abut_status scene_create_mesh(const scene *s, uint32_t which, abut_mesh **mesh) {
+    const abut_mesh *like = s->meshes[0];
+    const uint32_t count = abut_mesh_vertex_count(like);
+    if (which)
+        return abut_cloth_create_body_mesh(s->cloth, 0, mesh);
+    vec *at = abut_context_allocate(s->context, count, sizeof *at);
+    abut_status status = at ? get_sheets(s, abut_cloth_get_positions, at) : ABUT_ERROR_MEMORY;
+    const abut_mesh_input input =
+        abut_mesh_input_doubles(at, count, abut_mesh_indices(like), abut_mesh_triangle_count(like));
+    if (!status)
+        status = abut_mesh_create(s->context, &input, mesh);
+    abut_context_free(s->context, at);
+    return status;
 }
 
 abut_status scene_depth(const scene *s, double *depth) {
@@ -713,6 +786,12 @@ abut_cloth *scene_cloth(const scene *s) {
 abut_mesh *scene_mesh(const scene *s, uint32_t which) {
     return s->meshes[which ? 1 : 0];
 }
+double scene_rest_time(const scene *s) {
+    return is_stress(s) ? stress_rest_time(s->kind) : (double)INFINITY;
+}
+double scene_time(const scene *s) {
+    return s->time;
+}
 double scene_frame_seconds(const scene *s) {
     return has_character(s) ? CHARACTER_SECONDS : FRAME_SECONDS;
 }
@@ -725,7 +804,9 @@ abut_vec3 scene_eye(const scene *s) {
         vec front = vec_scale(vec_cross(side, s->up), s->kind == SCENE_CAPE ? -1 : 1);
         return vec_along(vec_along(front, 0.5, side), 0.15, s->up);
     }
-    return s->kind == SCENE_SHEET ? point(0.5, -1, 0.45) : point(0.25, -1, 0.2);
+    return is_stress(s)             ? stress_eye(s->kind)
+           : s->kind == SCENE_SHEET ? point(0.5, -1, 0.45)
+                                    : point(0.25, -1, 0.2);
 }
 abut_box scene_view(const scene *s) {
     if (has_character(s)) { /* it walks away */
@@ -735,8 +816,10 @@ abut_box scene_view(const scene *s) {
         abut_mesh_destroy(body);
         return box;
     }
-    static const abut_box views[SCENE_SOLID_COUNT] = {{{-0.9, -0.9, -1.4}, {0.9, 0.9, 1.3}},
-                                                      {{-2.4, -0.5, -0.8}, {2.4, 0.5, 1.5}},
-                                                      {{-0.7, -0.7, -0.75}, {0.7, 0.7, 0.25}}};
+    if (is_stress(s))
+        return stress_view(s->kind);
+    static const abut_box views[SCENE_STRESS_FIRST] = {{{-0.9, -0.9, -1.4}, {0.9, 0.9, 1.3}},
+                                                       {{-2.4, -0.5, -0.8}, {2.4, 0.5, 1.5}},
+                                                       {{-0.7, -0.7, -0.75}, {0.7, 0.7, 0.25}}};
     return views[s->kind];
 }

@@ -20,12 +20,12 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
          stand = drop || word_in(which, "stack|wall|plates|shot|dominoes|bowl"),
          fall = word_in(which, "stairs|snow|bounce");
     if (!line && !stand && !fall && !clash && !pass &&
-        !word_in(which, "ball|sleeve|sheet|" DEMO_GARMENTS))
+        !word_in(which, "ball|sleeve|sheet|twist|knot|pile|funnel|" DEMO_GARMENTS))
         tool_refuse(
             tool,
             "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, plane, line, "
-            "letters, stairs, snow, bounce, clash, ball, sleeve, sheet, dress, cape, overcoat and "
-            "trousers-and-top",
+            "letters, stairs, snow, bounce, clash, ball, sleeve, sheet, twist, knot, pile, funnel, "
+            "dress, cape, overcoat and trousers-and-top",
             *which ? "unknown demo '" : "the name of a demo is missing", which, *which ? "'" : "");
     check_options(
         tool, arguments,
@@ -141,6 +141,10 @@ const tool_command command_demo = {
         "bends, a sheet on a board in the wind. Prints the time of a frame, the number of impacts, "
         "the smallest gap, and the number of frames with an intersection, decided exactly. The "
         "exit code is 3 if there is one.\n\n"
+        "twist, knot, pile, funnel: the same where cloth is pressed together: a cylinder that is "
+        "twisted by ten turns, a tube with a knot that is pulled tight, twenty sheets that fall on "
+        "a plate, a sheet that is pulled through a funnel. Also prints the energy from the time at "
+        "which the solid stops. The exit code is 3 if it grows by more than 1%.\n\n"
         "dress, cape, overcoat, trousers-and-top: the same for a garment on a character that moves "
         "from its rest pose into a "
         "clip. A body whose parts pass through each other would crush the cloth between them. "

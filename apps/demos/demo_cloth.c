@@ -1,13 +1,17 @@
-/* abut demo ball, sleeve, sheet, and the names of garments: cloth that does not pass through
- * itself. */
+/* abut demo ball, sleeve, sheet, twist, knot, pile, funnel, and the names of garments: cloth that
+ * does not pass through itself. */
 #include "character.h"
 
 #include "cloth_scene.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* Relative growth of the energy that is a failure. */
+#define ENERGY_GROWTH_MAX 0.01
 
 typedef struct showing {
     tool_run *tool;
@@ -23,6 +27,8 @@ typedef struct showing {
     abut_character *character;
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
     bool radial;
+    double energy, growth; /* when the solid stops, sum of absolute values; largest growth later */
+    double energy_at_rest, energy_at_end;
     double depth; /* largest depth of a vertex inside the body, in any frame */
     uint32_t cut; /* frames of which only a part of the step was made */
     uint32_t bad; /* frames with an intersection; the first one is `first` */
@@ -42,11 +48,6 @@ static void record_frame(showing *s) {
     abut_context_free(s->tool->context, positions);
 }
 
-static void create_mesh(const showing *s, uint32_t which, abut_mesh **mesh) {
-    abut_cloth *c = scene_cloth(s->scene);
-    ensure(which ? abut_cloth_create_body_mesh(c, 0, mesh) : abut_cloth_create_mesh(c, 0, mesh));
-}
-
 static void write_meshes(const showing *s, uint32_t frame) {
     static const char *const parts[] = {"cloth", "solid"};
     for (uint32_t which = 0; which < 2 && s->meshes; which++) {
@@ -58,7 +59,7 @@ static void write_meshes(const showing *s, uint32_t frame) {
                 abut_set_error(ABUT_ERROR_FILE, "the path of the folder of --meshes is too long"));
             return;
         }
-        create_mesh(s, which, &mesh);
+        ensure(scene_create_mesh(s->scene, which, &mesh));
         ensure(abut_mesh_write(mesh, path, NULL));
         abut_mesh_destroy(mesh);
     }
@@ -79,9 +80,9 @@ static void draw_cloth(const showing *s, abut_picture **picture) {
         style.smooth = true;
         style.colour = colours[which];
         style.two_sided = s->character != NULL; /* garments show both sides */
-        if (!which && !strcmp(s->name, "ball"))
+        if (which == (strcmp(s->name, "funnel") == 0) && word_in(s->name, "ball|funnel"))
             style.colour.a = 0.45f; /* the interior should be visible */
-        create_mesh(s, which, &mesh);
+        ensure(scene_create_mesh(s->scene, which, &mesh));
         ensure(abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style));
         abut_mesh_destroy(mesh);
     }
@@ -117,6 +118,20 @@ static void check_intersections(showing *s, uint32_t frame) {
     }
 }
 
+/* Once the solid does not move, the energy must not grow. */
+static void check_energy(showing *s) {
+    abut_cloth_energy e = abut_cloth_energy_default();
+    if (scene_time(s->scene) < scene_rest_time(s->scene) - 1e-9)
+        return;
+    ensure(abut_cloth_get_energy(scene_cloth(s->scene), &e));
+    s->energy_at_end = e.kinetic + e.gravity + e.elastic;
+    if (!(s->energy > 0)) {
+        s->energy = e.kinetic + fabs(e.gravity) + e.elastic;
+        s->energy_at_rest = s->energy_at_end;
+    }
+    s->growth = fmax(s->growth, s->energy_at_end - s->energy_at_rest);
+}
+
 static void step_cloth(showing *s) {
     abut_cloth_report r = abut_cloth_report_default();
     ensure(scene_step(s->scene, &r));
@@ -141,6 +156,7 @@ static void run_frames(showing *s) {
             step_cloth(s);
         progress_frame(s->tool, frame, s->frames);
         check_intersections(s, frame);
+        check_energy(s);
         record_frame(s);
         write_meshes(s, frame);
         if (frame)
@@ -175,6 +191,11 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
     }
     json_number(out, "thinnest_gap", s->thinnest);
     json_number(out, "thickness", material.thickness);
+    if (s->energy > 0) {
+        json_number(out, "energy_at_rest", s->energy_at_rest);
+        json_number(out, "energy_at_end", s->energy_at_end);
+        json_number(out, "energy_growth", s->growth);
+    }
     const scene_parts parts = scene_parts_of(s->scene);
     if (s->radial) {
         json_number(out, "skin_seconds", parts.skin / n);
@@ -217,6 +238,10 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
         if (!s->radial)
             print_fact(out, "smallest gap", "%.3g, thickness %.3g", s->thinnest,
                        material.thickness);
+        if (s->energy > 0)
+            print_fact(out, "energy",
+                       "%.4g J when the solid stops, %.4g J at the end, growth %.2g J",
+                       s->energy_at_rest, s->energy_at_end, s->growth);
         if (s->radial)
             print_fact(out, "depth", "at most %.3g, exactly; cell size %g", s->depth, SCENE_CELL);
         else if (s->bad)
@@ -331,5 +356,5 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     print_cloth_demo(&s, arguments);
     scene_destroy(s.scene);
     abut_character_destroy(s.character);
-    return s.bad ? CODE_FOUND : CODE_FINE;
+    return s.bad || s.growth > ENERGY_GROWTH_MAX * s.energy ? CODE_FOUND : CODE_FINE;
 }

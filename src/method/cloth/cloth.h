@@ -298,7 +298,7 @@ void abuti_cloth_release_impacts(abut_cloth *c);
 /* Sets the ends of bodies in this step, if they may lag. */
 void abuti_cloth_plan_bodies(abut_cloth *c);
 /* Moves `end` until the step has no impact. */
-abut_status abuti_cloth_resolve_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
+abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report);
 /* Called before a step is accepted. Returns whether velocities have changed. */
 bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report *report);
 
@@ -309,11 +309,12 @@ typedef struct cloth_barrier {
     double weight[4]; /* sum 1 for the first feature, -1 for the second */
     vec3 normal;      /* unit, from the second to the first */
     double gap, friction;
-    vec3 load; /* impulse on the first feature, times the seconds of the step */
+    vec3 load;       /* impulse on the first feature */
+    bool has_pushed; /* it has moved ends */
 } cloth_barrier;
 
-/* Bits of `halvings`, beside the count: impacts of this round shorten the path; the velocity
- * without that is stored. */
+/* Bits of `halvings`, beside the count: impacts of this round shorten the path; the
+ * vertex is in the list of stops. */
 enum { CLOTH_IS_DUE = 128, CLOTH_IS_STOPPED = 64 };
 
 /* A vertex of a sheet whose path was changed because of a body. */
@@ -326,9 +327,8 @@ typedef struct cloth_stop {
 
 /* The part of the body that a barrier has; ABUT_NONE if it is between sheets. */
 uint32_t abuti_cloth_body_of(const abut_cloth *c, const cloth_barrier *b);
-/* Remembers the velocity that a vertex of a sheet has before a body changes the end of its path.
- * Only the first call for a vertex in a step has an effect. */
-abut_status abuti_cloth_add_stop(abut_cloth *c, uint32_t v, uint32_t part, double seconds);
+/* Lists a vertex of a sheet of which a body changes the end of the path, once per step. */
+abut_status abuti_cloth_add_stop(abut_cloth *c, uint32_t v, uint32_t part);
 /* Sums the impulses on bodies, before a step is accepted. */
 void abuti_cloth_find_impulses(abut_cloth *c, double seconds);
 
@@ -342,8 +342,7 @@ void abuti_cloth_clear_zones(abut_cloth *c);
 void abuti_cloth_join_zone(abut_cloth *c, const uint32_t vertices[4]);
 void abuti_cloth_join_all(abut_cloth *c);
 /* Sets the ends of the vertices of zones; those of bodies only if `bodies_too`. */
-abut_status abuti_cloth_move_zones(abut_cloth *c, bool bodies_too, double seconds,
-                                   abut_cloth_report *report);
+abut_status abuti_cloth_move_zones(abut_cloth *c, bool bodies_too, abut_cloth_report *report);
 
 /* Bits of a float that is not negative. */
 static inline uint32_t cloth_bits_of(double number) {

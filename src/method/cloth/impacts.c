@@ -152,6 +152,7 @@ static cloth_barrier barrier_of(const abut_cloth *c, const abut_impact *i) {
     const cloth_part *first = &c->parts[c->part_of[b.vertex[0]]],
                      *second = &c->parts[c->part_of[b.vertex[3]]];
     b.load = v3(0, 0, 0);
+    b.has_pushed = false;
     b.gap = BARRIER_GAP * cloth_mean(first->thickness, second->thickness);
     b.friction = cloth_mean(first->friction, second->friction);
     return b;
@@ -186,7 +187,7 @@ static double hold_barrier(abut_cloth *c, cloth_barrier *b) {
         return 0;
     vec3 push = v3_scale(b->normal, off);
     push = v3_sub(push, cloth_rub(slip, b->normal, off, b->friction));
-    b->load = v3_along(b->load, 1 / sum, push);
+    b->has_pushed = true;
     for (int k = 0; k < 4; k++) {
         uint32_t v = b->vertex[k];
         c->end[v] = v3_along(c->end[v], w[v] * b->weight[k] / sum, push);
@@ -210,7 +211,7 @@ static void hold_barriers(abut_cloth *c) {
 
 /* ---- shortening paths ---- */
 
-static abut_status halve(abut_cloth *c, double seconds, abut_cloth_report *report) {
+static abut_status halve(abut_cloth *c, abut_cloth_report *report) {
     const uint32_t count = c->vertices;
     for (size_t i = 0; i < c->impacts.count; i++) {
         const cloth_barrier b = barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i));
@@ -219,7 +220,7 @@ static abut_status halve(abut_cloth *c, double seconds, abut_cloth_report *repor
             uint32_t v = b.vertex[k];
             if (v < count)
                 c->halvings[v] |= CLOTH_IS_DUE; /* once per round */
-            if (v < count && part != ABUT_NONE && abuti_cloth_add_stop(c, v, part, seconds))
+            if (v < count && part != ABUT_NONE && abuti_cloth_add_stop(c, v, part))
                 return ABUT_ERROR_MEMORY;
         }
     }
@@ -236,14 +237,14 @@ static abut_status halve(abut_cloth *c, double seconds, abut_cloth_report *repor
 }
 
 /* Moves the vertices of impacts in zones. The last zone has all vertices. */
-static abut_status move_zones(abut_cloth *c, int round, double seconds, abut_cloth_report *report) {
+static abut_status move_zones(abut_cloth *c, int round, abut_cloth_report *report) {
     if (round == 0)
         abuti_cloth_clear_zones(c);
     for (size_t i = 0; i < c->impacts.count; i++)
         abuti_cloth_join_zone(c, barrier_of(c, &ABUTI_AT(&c->impacts, abut_impact, i)).vertex);
     if (round == LAG_ROUNDS - 1)
         abuti_cloth_join_all(c);
-    return abuti_cloth_move_zones(c, round >= SHEET_ROUNDS, seconds, report);
+    return abuti_cloth_move_zones(c, round >= SHEET_ROUNDS, report);
 }
 
 /* Shortens the paths of sheets and bodies to a fraction. */
@@ -265,8 +266,8 @@ static double earliest(const abut_cloth *c) {
 
 /* Resolves the impacts of a round. Writes false if no further measure exists: then nothing
  * moves, and nothing collides. */
-static abut_status resolve_round(abut_cloth *c, int round, double seconds,
-                                 abut_cloth_report *report, bool *goes_on) {
+static abut_status resolve_round(abut_cloth *c, int round, abut_cloth_report *report,
+                                 bool *goes_on) {
     const bool lags = c->options.body_may_lag;
     const int barriers = lags ? LAG_BARRIER_ROUNDS : BARRIER_ROUNDS;
     const int halvings = lags ? LAG_ROUNDS : HALVING_ROUNDS;
@@ -276,7 +277,7 @@ static abut_status resolve_round(abut_cloth *c, int round, double seconds,
             return ABUT_ERROR_MEMORY;
         hold_barriers(c);
     } else if (round < barriers + halvings) {
-        if (lags ? move_zones(c, round - barriers, seconds, report) : halve(c, seconds, report))
+        if (lags ? move_zones(c, round - barriers, report) : halve(c, report))
             return ABUT_ERROR_MEMORY;
     } else {
         double part = *goes_on ? 0.9 * earliest(c) : 0;
@@ -286,7 +287,7 @@ static abut_status resolve_round(abut_cloth *c, int round, double seconds,
     return c->backend->set_end ? c->backend->set_end(c) : ABUT_OK;
 }
 
-abut_status abuti_cloth_resolve_impacts(abut_cloth *c, double seconds, abut_cloth_report *report) {
+abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report) {
     memset(c->halvings, 0, c->all_vertices);
     c->barriers.count = c->stops.count = 0;
     abut_status status = ABUT_OK;
@@ -296,7 +297,7 @@ abut_status abuti_cloth_resolve_impacts(abut_cloth *c, double seconds, abut_clot
         if (status || !c->impacts.count)
             return status;
         report->impacts += round ? 0 : (uint32_t)c->impacts.count;
-        status = resolve_round(c, round, seconds, report, &goes_on);
+        status = resolve_round(c, round, report, &goes_on);
     }
     return status;
 }
@@ -331,21 +332,64 @@ static void count_lagging(const abut_cloth *c, abut_cloth_report *report) {
     }
 }
 
+/* ---- velocities ---- */
+
+static vec3 velocity_of(const abut_cloth *c, uint32_t v, double seconds) {
+    return v < c->vertices ? c->next_velocity[v]
+                           : v3_scale(v3_sub(c->end[v], c->position[v]), 1 / seconds);
+}
+
+/* An inelastic impulse with friction between the features of a barrier that approach each other.
+ * Returns whether there was one. */
+static bool collide_barrier(abut_cloth *c, cloth_barrier *b, double seconds) {
+    const double *w = c->inverse_mass;
+    vec3 slip = v3(0, 0, 0);
+    double sum = 0;
+    for (int k = 0; k < 4; k++) {
+        slip = v3_along(slip, b->weight[k], velocity_of(c, b->vertex[k], seconds));
+        sum += b->weight[k] * b->weight[k] * w[b->vertex[k]];
+    }
+    const double speed = -v3_dot(slip, b->normal);
+    if (!b->has_pushed || !(speed > 0) || !(sum > 0))
+        return false;
+    vec3 push = v3_scale(b->normal, speed);
+    push = v3_scale(v3_sub(push, cloth_rub(slip, b->normal, speed, b->friction)), 1 / sum);
+    b->load = v3_add(b->load, push);
+    for (int k = 0; k < 4; k++) {
+        const uint32_t v = b->vertex[k];
+        if (v < c->vertices)
+            c->next_velocity[v] = v3_along(c->next_velocity[v], w[v] * b->weight[k], push);
+    }
+    return true;
+}
+
+/* Barriers change velocities by impulses, which conserve momentum and add no energy. Vertices with
+ * shortened paths get the velocity of their actual motion. */
+static bool change_velocities(abut_cloth *c, double seconds, bool is_cut) {
+    cloth_barrier *list = c->barriers.data;
+    bool changed = is_cut || c->stops.count > 0, goes_on = true;
+    for (int pass = 0; pass < BARRIER_PASSES && goes_on; pass++) {
+        goes_on = false;
+        for (size_t i = 0; i < c->barriers.count; i++)
+            goes_on |= collide_barrier(c, &list[i], seconds);
+        changed |= goes_on;
+    }
+    for (size_t i = 0; i < c->stops.count; i++) {
+        cloth_stop *stop = &ABUTI_AT(&c->stops, cloth_stop, i);
+        stop->velocity = c->next_velocity[stop->vertex];
+    }
+    for (uint32_t v = 0; v < c->vertices; v++)
+        if (c->halvings[v] || is_cut) {
+            c->next_velocity[v] = v3_scale(v3_sub(c->end[v], c->position[v]), 1 / seconds);
+            changed = true;
+        }
+    return changed;
+}
+
 bool abuti_cloth_finish_impacts(abut_cloth *c, double seconds, abut_cloth_report *report) {
-    bool changed = false;
     finish_goals(c, report->fraction);
     count_lagging(c, report);
-    /* barriers change momentum by impulses; vertices with shortened paths get the velocity of their
-     * actual motion */
-    for (uint32_t i = 0; i < c->vertices; i++) {
-        vec3 off = v3_sub(c->end[i], c->aim[i]);
-        if (!(v3_dot(off, off) > 0))
-            continue;
-        c->next_velocity[i] = c->halvings[i] || report->fraction < 1
-                                  ? v3_scale(v3_sub(c->end[i], c->position[i]), 1 / seconds)
-                                  : v3_along(c->next_velocity[i], 1 / seconds, off);
-        changed = true;
-    }
+    const bool changed = change_velocities(c, seconds, report->fraction < 1);
     const size_t bytes = (c->all_vertices - c->vertices) * sizeof *c->end;
     if (memcmp(c->end + c->vertices, c->position + c->vertices, bytes) != 0)
         c->groups[BODIES].moved++;

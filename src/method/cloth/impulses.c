@@ -2,11 +2,10 @@
  * with the opposite sign.
  *
  * Contacts and attachments move vertices in substeps. The momentum that a correction gives to a
- * vertex is mass * correction / seconds of a substep. Pinned vertices pass on what constraints give
- * them, and their own weight and inertia. Barriers move the ends of paths, and their impulses
- * refer to the seconds of the step. A vertex whose path a body or its zone has changed loses the
- * difference of velocities. All sums are in the order of vertices, holds and barriers, on the host.
- */
+ * vertex is mass * correction / seconds of a substep. Pinned vertices pass on what constraints and
+ * contacts give them, and their own weight and inertia. Barriers change velocities by impulses. A
+ * vertex whose path a body or its zone has changed loses the difference of velocities. All sums are
+ * in the order of vertices, holds and barriers, on the host. */
 #include "cloth/cloth.h"
 
 uint32_t abuti_cloth_body_of(const abut_cloth *c, const cloth_barrier *b) {
@@ -14,14 +13,13 @@ uint32_t abuti_cloth_body_of(const abut_cloth *c, const cloth_barrier *b) {
     return body < c->vertices ? ABUT_NONE : c->part_of[body];
 }
 
-abut_status abuti_cloth_add_stop(abut_cloth *c, uint32_t v, uint32_t part, double seconds) {
+abut_status abuti_cloth_add_stop(abut_cloth *c, uint32_t v, uint32_t part) {
     if (c->halvings[v] & CLOTH_IS_STOPPED)
         return ABUT_OK;
     cloth_stop *stop = ABUTI_PUSH(c->context, &c->stops, cloth_stop);
     if (!stop)
         return ABUT_ERROR_MEMORY;
-    const vec3 off = v3_sub(c->end[v], c->aim[v]);
-    *stop = (cloth_stop){v, part, v3_along(c->next_velocity[v], 1 / seconds, off)};
+    *stop = (cloth_stop){.vertex = v, .part = part};
     c->halvings[v] |= CLOTH_IS_STOPPED;
     return ABUT_OK;
 }
@@ -52,12 +50,12 @@ static void add_holds(abut_cloth *c, double h) {
     }
 }
 
-static void add_barrier(abut_cloth *c, const cloth_barrier *b, double seconds) {
+static void add_barrier(abut_cloth *c, const cloth_barrier *b) {
     const uint32_t part = abuti_cloth_body_of(c, b);
     for (int k = 0; k < 4 && part != ABUT_NONE; k++) {
         const uint32_t v = b->vertex[k];
         if (v < c->vertices && c->inverse_mass[v] > 0)
-            add_impulse(c, part, v, v3_scale(b->load, -b->weight[k] / seconds));
+            add_impulse(c, part, v, v3_scale(b->load, -b->weight[k]));
     }
 }
 
@@ -71,7 +69,7 @@ void abuti_cloth_find_impulses(abut_cloth *c, double seconds) {
             add_impulse(c, c->pushes[v].part, v, v3_scale(c->pushes[v].moved, -c->mass[v] / h));
     add_holds(c, h);
     for (size_t i = 0; i < c->barriers.count; i++)
-        add_barrier(c, &ABUTI_AT(&c->barriers, cloth_barrier, i), seconds);
+        add_barrier(c, &ABUTI_AT(&c->barriers, cloth_barrier, i));
     for (size_t i = 0; i < c->stops.count; i++) {
         const cloth_stop *stop = &ABUTI_AT(&c->stops, cloth_stop, i);
         const uint32_t v = stop->vertex;

@@ -170,7 +170,7 @@ static abut_status step(abut_cloth *c, double seconds, abut_cloth_report *report
     const double planned = abuti_seconds();
     if (!status)
         status = c->radial ? abuti_cloth_leave_fields(c, seconds, report)
-                           : abuti_cloth_resolve_impacts(c, seconds, report);
+                           : abuti_cloth_resolve_impacts(c, report);
     if (!status)
         status = check_totals(c);
     if (status)

@@ -122,8 +122,7 @@ static void fit_turns(abut_cloth *c) {
     }
 }
 
-abut_status abuti_cloth_move_zones(abut_cloth *c, bool bodies_too, double seconds,
-                                   abut_cloth_report *report) {
+abut_status abuti_cloth_move_zones(abut_cloth *c, bool bodies_too, abut_cloth_report *report) {
     const uint32_t count = bodies_too ? c->all_vertices : c->vertices;
     const cloth_zones *z = c->zones;
     memset(z->zones, 0, c->all_vertices * sizeof *z->zones);
@@ -133,7 +132,7 @@ abut_status abuti_cloth_move_zones(abut_cloth *c, bool bodies_too, double second
         if (!c->halvings[v])
             continue;
         const cloth_zone *zone = &z->zones[abuti_root(z->parent, v)];
-        if (v < c->vertices && zone->bodies && abuti_cloth_add_stop(c, v, zone->part, seconds))
+        if (v < c->vertices && zone->bodies && abuti_cloth_add_stop(c, v, zone->part))
             return ABUT_ERROR_MEMORY;
         const vec3 turned = v3_cross(zone->turn, v3_sub(c->position[v], zone->middle));
         c->end[v] = cloth_round(v3_add(v3_add(c->position[v], zone->shift), turned));

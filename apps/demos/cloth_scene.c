@@ -33,9 +33,10 @@
 #define CHARACTER_SECONDS (1.0 / 30)
 #define BLEND_SECONDS 1.0 /* from the rest pose into the clip */
 #define EASE 0.0105       /* of the height */
-#define DRESS_WIND 2.5    /* times that of the sheet: dresses are attached, and should fold */
-#define RADIAL_STEPS 4    /* per frame: vertices leave the body at the end of each */
-#define LEAVE_DEPTH 0.15  /* deeper ones stay inside: they entered elsewhere */
+#define HUMAN_HEIGHT 1.7
+#define DRESS_WIND 2.5   /* times that of the sheet: dresses are attached, and should fold */
+#define RADIAL_STEPS 4   /* per frame: vertices leave the body at the end of each */
+#define LEAVE_DEPTH 0.15 /* deeper ones stay inside: they entered elsewhere */
 
 typedef abut_vec3 vec;
 
@@ -69,6 +70,7 @@ struct scene {
     scene_parts parts;
     bool outside;
     abut_garment *garment; /* what it wears */
+    double size;           /* relative to a human */
     uint32_t clip;         /* ABUT_NONE = no motion */
     bool windy;
     vec up;
@@ -456,8 +458,11 @@ static void choose_material(const scene *s, abut_cloth_material *m, abut_cloth_o
     case SCENE_CAPE:
     case SCENE_OVERCOAT:
     case SCENE_TROUSERS_AND_TOP:
+        /* folds and swings as on a human, also if the unit of the model is not a metre */
+        m->stretch *= pow(s->size, 2);
+        m->bend *= pow(s->size, 4);
         o->body_may_lag = true;
-        o->gravity = vec_scale(s->up, -9.81);
+        o->gravity = vec_scale(s->up, -9.81 * s->size);
         break;
     default:
         m->shear = 60;
@@ -493,6 +498,7 @@ static abut_status make_cloth(scene *s, const scene_options *o) {
 /* Dresses the body. The first step checks that there are no intersections. */
 static abut_status dress(scene *s, const scene_options *o) {
     abut_status status = make_body(s);
+    s->size = status ? 1 : height_of(s) / HUMAN_HEIGHT;
     if (!status)
         status = make_garment(s, o, o->ease > 0 ? o->ease : EASE * height_of(s));
     if (!status)
@@ -501,7 +507,7 @@ static abut_status dress(scene *s, const scene_options *o) {
         status = make_fields(s, o);
     if (status)
         return status;
-    return hold_garment(s, 50);
+    return hold_garment(s, 50 * pow(s->size, 2));
 }
 
 /* ---- motion ---- */
@@ -544,7 +550,7 @@ static vec wind_at(const scene *s, double time) {
     if (!has_character(s))
         return wind;
     vec aside = across(s->up), front = vec_cross(aside, s->up);
-    wind = vec_scale(wind, DRESS_WIND);
+    wind = vec_scale(wind, DRESS_WIND * s->size);
     return vec_along(vec_along(vec_scale(front, -wind.x), wind.y, aside), wind.z, s->up);
 }
 

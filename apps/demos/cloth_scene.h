@@ -33,14 +33,15 @@ typedef struct scene scene;
 
 typedef struct scene_options {
     scene_kind kind;
-    uint32_t triangles;        /* of the cloth, approximate; 0 = 6000 */
-    uint32_t solid_triangles;  /* approximate; 0 = half as many */
-    abut_character *character; /* of scenes with a garment, in metres; must outlive the scene */
-    uint32_t clip;             /* that it repeats; ABUT_NONE = no motion */
-    const uint32_t *joints;    /* as in the options of a garment, */
-    double ease;               /* in metres; 0 = 0.0105 of the height. More if it does not fit */
-    bool windy;                /* wind, which sheets always have */
-    abut_vec3 up;              /* its upward direction, of any length; zero = y */
+    uint32_t triangles;       /* of the cloth, approximate; 0 = 6000 */
+    uint32_t solid_triangles; /* approximate; 0 = half as many */
+    abut_character
+        *character; /* of scenes with a garment; in metres if `radial`. Must outlive the scene */
+    uint32_t clip;  /* that it repeats; ABUT_NONE = no motion */
+    const uint32_t *joints; /* as in the options of a garment, */
+    double ease;            /* 0 = 0.0105 of the height. More if it does not fit */
+    bool windy;             /* wind, which sheets always have */
+    abut_vec3 up;           /* its upward direction, of any length; zero = y */
     bool radial; /* its body is radial fields with cells of SCENE_CELL: fast, not exact. The garment
                     may pass through itself, unless */
     bool self;   /* its vertices keep a distance from its faces */

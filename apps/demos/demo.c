@@ -80,7 +80,7 @@ static const tool_option options[] = {
            "1024); letters: texels along each side of a map (512)"),
     OPTION("model", "FILE", TEXT,
            "snow, bounce: a closed mesh to fall on (default: a critter); garments: the "
-           "character: glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre"),
+           "character: glTF or GLB, mannequin, mannequin-female (default) or ogre"),
     OPTION("clip", "CLIP", TEXT,
            "garments: clip of the character, by name or number (default: the first)"),
     OPTION("without", "LIST", TEXT,

@@ -126,6 +126,7 @@ struct abut_cloth {
     vec3 *target;         /* vertices of bodies: where they should be, */
     vec3 *goal, *planned; /* where they should have been, and where this step moves them:
                            * if they may lag */
+    uint32_t *face_of;    /* and a triangle of each of them */
     cloth_arrays arrays;
     cloth_totals totals; /* of this step */
     cloth_push *pushes;  /* vertices of sheets; null without bodies, or with radial fields */

@@ -31,6 +31,15 @@ enum { LAG_BARRIER_ROUNDS = 6, SHEET_ROUNDS = 2, LAG_ROUNDS = 40 };
 
 #define BARRIER_GAP 0.1 /* thicknesses */
 
+static abut_status prepare_bodies(abut_cloth *c, uint32_t bodies) {
+    const cloth_group *g = &c->groups[BODIES];
+    abut_status status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->planned, bodies),
+                                        ABUTI_ZEROED(c->face_of, bodies));
+    for (size_t i = 0; i < 3 * (size_t)g->triangles && !status; i++)
+        c->face_of[g->indices[i]] = (uint32_t)(i / 3);
+    return status;
+}
+
 abut_status abuti_cloth_prepare_impacts(abut_cloth *c) {
     abut_mesh *const meshes[2] = {c->groups[SHEETS].mesh, c->groups[BODIES].mesh};
     const uint32_t bodies = c->all_vertices - c->vertices;
@@ -38,7 +47,7 @@ abut_status abuti_cloth_prepare_impacts(abut_cloth *c) {
     if (!c->halvings)
         status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->halvings, c->all_vertices));
     if (!status && c->options.body_may_lag && !c->planned)
-        status = ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(c->planned, bodies));
+        status = prepare_bodies(c, bodies);
     if (!status && c->options.body_may_lag && !c->zones)
         status = abuti_cloth_create_zones(c);
     if (!status && !c->self && !c->options.ignore_self) {
@@ -61,9 +70,10 @@ void abuti_cloth_release_impacts(abut_cloth *c) {
     c->self = NULL;
     c->sweep = NULL;
     abuti_cloth_release_zones(c);
-    ABUTI_RELEASE(c->context, c->halvings, c->planned);
+    ABUTI_RELEASE(c->context, c->halvings, c->planned, c->face_of);
     c->halvings = NULL;
     c->planned = NULL;
+    c->face_of = NULL;
 }
 
 /* ---- impacts ---- */
@@ -304,15 +314,35 @@ abut_status abuti_cloth_resolve_impacts(abut_cloth *c, abut_cloth_report *report
 
 /* ---- bodies ---- */
 
-/* Late vertices move with the others and catch up gradually. If they moved directly to their
- * targets they would hit the same cloth in every step, which then could not move either. */
+/* The axes of a triangle; zero if it is degenerate. */
+static void axes_of(const vec3 *positions, const uint32_t *corners, vec3 axes[3]) {
+    const vec3 side = v3_sub(positions[corners[1]], positions[corners[0]]);
+    const vec3 other = v3_sub(positions[corners[2]], positions[corners[0]]);
+    axes[0] = v3_normalise(side);
+    axes[2] = v3_normalise(v3_cross(side, other));
+    axes[1] = v3_cross(axes[2], axes[0]);
+}
+
+/* Turns the lag of a vertex of a body as its triangle turns in this step. */
+static vec3 turn_lag(const abut_cloth *c, uint32_t i, vec3 lag) {
+    const uint32_t *corners = c->groups[BODIES].indices + 3 * (size_t)c->face_of[i];
+    vec3 from[3], to[3], turned = v3(0, 0, 0);
+    axes_of(c->goal, corners, from);
+    axes_of(c->target, corners, to);
+    for (int k = 0; k < 3; k++)
+        turned = v3_along(turned, v3_dot(from[k], lag), to[k]);
+    return turned;
+}
+
+/* Late vertices move and turn with the others and catch up gradually. If they moved directly to
+ * their targets they would hit the same cloth in every step, which then could not move either. */
 void abuti_cloth_plan_bodies(abut_cloth *c) {
     for (uint32_t i = 0; c->planned && i < c->all_vertices - c->vertices; i++) {
         const vec3 off = v3_sub(c->goal[i], c->position[c->vertices + i]);
         const double late = cloth_length(off), most = CATCH_UP * c->thickness;
         c->planned[i] = c->target[i];
         if (late > most)
-            c->planned[i] = v3_sub(c->planned[i], v3_scale(off, 1 - most / late));
+            c->planned[i] = v3_along(c->planned[i], most / late - 1, turn_lag(c, i, off));
     }
 }
 

@@ -27,9 +27,12 @@ struct cloth_zones {
 
 abut_status abuti_cloth_create_zones(abut_cloth *c) {
     cloth_zones *z = c->zones = abuti_allocate_zeroed(c->context, 1, sizeof *z);
-    return z ? ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(z->parent, c->all_vertices),
-                              ABUTI_ARRAY(z->zones, c->all_vertices))
-             : ABUT_ERROR_MEMORY;
+    abut_status status = z ? ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(z->parent, c->all_vertices),
+                                            ABUTI_ARRAY(z->zones, c->all_vertices))
+                           : ABUT_ERROR_MEMORY;
+    if (status)
+        abuti_cloth_release_zones(c);
+    return status;
 }
 
 void abuti_cloth_release_zones(abut_cloth *c) {

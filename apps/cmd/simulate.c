@@ -162,8 +162,7 @@ static void check_frame(simulating *s, uint32_t frame) {
 static void finish_frame(simulating *s, uint32_t frame) {
     check_frame(s, frame);
     record_frame(s);
-    if (frame)
-        draw_frame(s, frame);
+    draw_frame(s, frame);
 }
 
 /* A run that fails or is cancelled keeps the frames that it has recorded. */

@@ -157,7 +157,7 @@ head = page_of("simulate", "motion.json", "--frames", "12", "--fps", "30", "--re
 run("view", "motion.abutm", "-o", "page.html")
 for shown in (head, read_page("page.html")):
     assert [layer["name"] for layer in shown["layers"]] == ["wheel", "flag"], shown["layers"]
-    assert shown["frames"] == 13 and abs(shown["seconds"] - 1 / 30) < 1e-6 and shown["camera"]["up"] == [0, 1, 0], shown["camera"]
+    assert shown["frames"] == 13 and abs(shown["seconds"] - 1 / 30) < 1e-6 and shown["up"] == [0, 1, 0], shown["up"]
 run("convert", "ring.obj", "moved.obj", "--translate", "0,0,2", "--quiet")
 head = page_of("sweep", "ring.obj", "moved.obj")
 assert head["frames"] == 61

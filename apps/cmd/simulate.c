@@ -9,8 +9,6 @@
 #define SUBSTEP_RIGID (1.0 / 240) /* seconds: the longest step by default with rigid bodies */
 #define SUBSTEP (1.0 / 60)        /* without */
 
-enum { PAGE_FRAMES = 480 }; /* maximum number in a page */
-
 typedef struct simulating {
     simulation sim;
     uint32_t frames, substeps, done;
@@ -22,7 +20,6 @@ typedef struct simulating {
     abut_frames_writer *writer;
     abut_vec3 *positions; /* of all bodies */
     tool_film film;
-    uint32_t page_step; /* frames from one frame of the page to the next */
     abut_picture_options camera;
     abut_box view;
 } simulating;
@@ -128,16 +125,14 @@ static void draw_frame(simulating *s, uint32_t frame) {
     const uint64_t wanted = (uint64_t)s->film.taken + 1;
     const bool due = s->film.pixels && s->film.taken < FILM_FRAMES &&
                      (uint64_t)frame * FILM_FRAMES >= wanted * s->frames;
-    const bool is_shown = s->film.page && frame % s->page_step == 0;
     abut_picture *picture = NULL;
-    if (!due && !is_shown)
+    if (!due && !s->film.page)
         return;
     ensure(abut_picture_create(s->sim.tool->context, &s->camera, &picture));
     picture_include(picture, s->view);
     for (uint32_t i = 0; i < s->sim.body_count; i++)
         draw_body(s, picture, i);
-    if (is_shown)
-        film_page(&s->film, picture);
+    film_page(&s->film, picture);
     while (due && s->film.taken < FILM_FRAMES &&
            (uint64_t)frame * FILM_FRAMES >= ((uint64_t)s->film.taken + 1) * s->frames)
         film_add_frame(&s->film, picture);
@@ -162,8 +157,7 @@ static void check_frame(simulating *s, uint32_t frame) {
 static void finish_frame(simulating *s, uint32_t frame) {
     check_frame(s, frame);
     record_frame(s);
-    if (frame)
-        draw_frame(s, frame);
+    draw_frame(s, frame);
 }
 
 /* A run that fails or is cancelled keeps the frames that it has recorded. */
@@ -351,8 +345,7 @@ static void start_film(simulating *s, const tool_arguments *arguments) {
     for (uint32_t i = 0; i < s->sim.body_count; i++)
         legend_add(&s->film.legend, colour_of(&s->sim, i), "%s", s->sim.bodies[i].scene->name);
     find_view(s);
-    s->page_step = (s->frames + PAGE_FRAMES - 1) / PAGE_FRAMES;
-    film_start(tool, &s->film, png->words, s->page_step / s->fps);
+    film_start(tool, &s->film, png->words, 1 / s->fps);
 }
 
 static int run_simulate(tool_run *tool, const tool_arguments *arguments) {

@@ -141,6 +141,33 @@ TEST(bad_options_are_refused) {
 }
 
 /* The message names the bones that move what is touched. */
+TEST(garments_have_names) {
+    abut_mesh *mesh = NULL;
+    uint32_t *pins = NULL, count = 0;
+    assert_ok(abut_garment_create_named(NULL, NULL, human(), "cape", 2500, &mesh, &pins, &count));
+    const uint32_t triangles = abut_mesh_triangle_count(mesh);
+    assert_true(triangles > 2300 && triangles < 2700);
+    assert_true(count > 3);
+    for (uint32_t i = 0; i < count; i++)
+        assert_true(pins[i] < abut_mesh_vertex_count(mesh) && (!i || pins[i - 1] < pins[i]));
+    abut_mesh_destroy(mesh);
+    abut_context_free(NULL, pins);
+    mesh = NULL;
+    assert_fails(ABUT_ERROR_FORMAT, "there is no garment 'hat'",
+                 abut_garment_create_named(NULL, NULL, human(), "hat", 0, &mesh, &pins, &count));
+    assert_refused("wearer is null",
+                   abut_garment_create_named(NULL, NULL, NULL, "cape", 0, &mesh, &pins, &count));
+    assert_refused("name is null",
+                   abut_garment_create_named(NULL, NULL, human(), NULL, 0, &mesh, &pins, &count));
+    assert_refused("mesh is null",
+                   abut_garment_create_named(NULL, NULL, human(), "cape", 0, NULL, &pins, &count));
+    assert_refused("pins is null",
+                   abut_garment_create_named(NULL, NULL, human(), "cape", 0, &mesh, NULL, &count));
+    assert_refused("pin_count is null",
+                   abut_garment_create_named(NULL, NULL, human(), "cape", 0, &mesh, &pins, NULL));
+    assert_null(mesh);
+}
+
 TEST(touched_bones_are_named) {
     abut_garment_options options = abut_garment_options_default();
     abut_garment *garment = NULL;

@@ -150,6 +150,14 @@ painted = head["layers"][0]["bodies"][0]
 assert all(near(a, b, by) for a, b in zip(body_points(head, painted, 12), vertices("last.obj")))
 colours = head["arrays"][painted["triangles"]]
 assert len(colours) % 13 == 0 and colours[:len(colours) // 13] != colours[-(len(colours) // 13):]
+pathlib.Path("motion.json").write_text(json.dumps({"up": "y", "wind": [3, 0, 0], "bodies": [
+    {"name": "wheel", "mesh": {"shape": "box", "size": 1, "segments": 1}, "velocity": [0, 3, 0], "position": [4, 0, 0]},
+    {"name": "flag", "mesh": {"shape": "sheet", "segments": 4, "rings": 4}, "cloth": {}, "pins": [0, 1]}]}))
+head = page_of("simulate", "motion.json", "--frames", "12", "--fps", "30", "--record", "motion.abutm")
+run("view", "motion.abutm", "-o", "page.html")
+for shown in (head, read_page("page.html")):
+    assert [layer["name"] for layer in shown["layers"]] == ["wheel", "flag"], shown["layers"]
+    assert shown["frames"] == 13 and abs(shown["seconds"] - 1 / 30) < 1e-6 and shown["up"] == [0, 1, 0], shown["up"]
 run("convert", "ring.obj", "moved.obj", "--translate", "0,0,2", "--quiet")
 head = page_of("sweep", "ring.obj", "moved.obj")
 assert head["frames"] == 61

@@ -29,7 +29,7 @@ from ._core import (
     version,
 )
 from .batch import batch
-from .character import Character, Collided, RadialAnswer, RadialField
+from .character import Character, Collided, Garment, RadialAnswer, RadialField
 from .cloth import Cloth, ClothEnergy, ClothStep
 from .collider import Box, Capsule, Cylinder, Hull, Plane, Sphere
 from .device import Device, devices
@@ -55,6 +55,7 @@ from .pair import (
     within,
 )
 from .report import Problem, Reliability, Report
+from .scene import Frame, Scene, SceneBody, simulate
 from .shapes import hull, join, load, shape
 from .view import Page, show
 from .world import ItemInfo, Pair, PairInfo, Step, Sweep, World
@@ -83,6 +84,8 @@ __all__ = [
     "FieldValue",
     "FileError",
     "FormatError",
+    "Frame",
+    "Garment",
     "Hull",
     "Impact",
     "Interferences",
@@ -109,6 +112,8 @@ __all__ = [
     "Reliability",
     "ReliabilityWarning",
     "Report",
+    "Scene",
+    "SceneBody",
     "SelfCollision",
     "SelfStep",
     "Separation",
@@ -135,6 +140,7 @@ __all__ = [
     "set_threads",
     "shape",
     "show",
+    "simulate",
     "sweep",
     "version",
     "within",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from typing import Literal, NamedTuple, Optional, Union
 
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import NONE, Array, ArrayLike, Floats, batch, doubles, host, pointer, record, rows_of, vectors
+from ._arrays import NONE, Array, ArrayLike, Floats, Indices, batch, doubles, host, pointer, record, rows_of, vectors
 from ._core import (
     ArgumentError,
     Guard,
@@ -27,6 +28,14 @@ from ._core import (
     value_of,
 )
 from .mesh import Mesh, Path
+
+
+def matrices(pose: ArrayLike, bone_count: int) -> Floats:
+    """Returns the bone matrices (bones, 3, 4) of a pose."""
+    made = np.ascontiguousarray(np.asarray(pose, np.float64)[..., :3, :])
+    if made.shape != (bone_count, 3, 4):
+        raise ArgumentError(f"a pose has {bone_count} matrices of (3, 4), not {np.shape(pose)}")
+    return made
 
 
 class Character(Owner):
@@ -127,10 +136,7 @@ class Character(Owner):
         return made
 
     def _matrices(self, pose: ArrayLike) -> Floats:
-        made = np.ascontiguousarray(np.asarray(pose, np.float64)[..., :3, :])
-        if made.shape != (self.bone_count, 3, 4):
-            raise ArgumentError(f"a pose has {self.bone_count} matrices of (3, 4), not {np.shape(pose)}")
-        return made
+        return matrices(pose, self.bone_count)
 
     def skin(self, pose: ArrayLike, skinning: Literal["linear", "dual"] = "linear") -> Floats:
         """Computes the vertex positions (n, 3) at a pose. skinning: "linear" or "dual" (dual quaternions)."""
@@ -146,6 +152,59 @@ class Character(Owner):
 
     def __repr__(self) -> str:
         return f"<abut.Character of {self.triangle_count} triangles, {self.bone_count} bones, {len(self.clips)} clips>"
+
+
+class Garment(Owner):
+    """Clothes for a character that stands on two legs: "trousers-and-top", "overcoat", "cape" or "dress"
+    (docs/garment.md). `particles` is the number of vertices, `ease` the distance from the body; 0 = the defaults.
+
+    >>> import abut
+    >>> figure = abut.Character.figure("mannequin-female")
+    >>> dress = abut.Garment(figure, "dress", 1200)
+    >>> dress.mesh.vertex_count, len(dress.pins) > 20
+    (1200, True)
+    """
+
+    _instead = "make it again from its character"
+
+    def __init__(
+        self,
+        character: Character,
+        kind: Literal["trousers-and-top", "overcoat", "cape", "dress"] = "dress",
+        particles: int = 0,
+        *,
+        ease: float = 0,
+    ) -> None:
+        need(character, Character, "character")
+        library = figures()
+        given = options(
+            _c.abut_garment_options,
+            kind=value_of("abut_garment_kind", kind, library),
+            particles=number(particles, "particles"),
+            ease=ease,
+        )
+        self._handle = Handle(library.abut_garment_destroy, keeps=library)
+        run(library.abut_garment_create, character._handle, byref(given), self._handle.out)
+        self._character = library.abut_garment_character(self._handle)
+        count = ctypes.c_uint32()
+        address = library.abut_garment_pins(self._handle, byref(count))
+        self.pins: Indices = np.empty(count.value, np.uint32)
+        """The vertices that a body should hold: Cloth.attach()."""
+        if count.value:
+            ctypes.memmove(self.pins.ctypes.data, address, self.pins.nbytes)
+        rest = character.pose()
+        self.mesh: Mesh = Mesh._made(lib.abut_character_mesh, self._character, pointer(rest), 0)
+        """In the rest pose of the character."""
+        self._bone_count = character.bone_count
+
+    def skin(self, pose: ArrayLike) -> Floats:
+        """Computes the vertex positions (n, 3) of a garment that follows a pose of the character without simulation."""
+        bones, made = matrices(pose, self._bone_count), np.empty((self.mesh.vertex_count, 3))
+        run(lib.abut_character_skin, self._character, pointer(bones), 0, pointer(made))
+        return made
+
+    def __repr__(self) -> str:
+        return f"<abut.Garment of {self.mesh.triangle_count} triangles, {len(self.pins)} pins>"
 
 
 class RadialAnswer(NamedTuple):

@@ -319,12 +319,15 @@ class World(Owner):
             cloth=cloth,
             self_collides=self_collides,
         )
+        return self._add(item, kept, cloth is not False, user)
+
+    def _add(self, item: Any, shape: Any, is_sheet: bool, user: Any) -> int:
         made = ctypes.c_uint32()
         with self._handle.alone():
-            run(lib.abut_world_add, self._handle, byref(item), byref(made), uses=_fields([kept]))
-            self._keep(made.value, kept)
+            run(lib.abut_world_add, self._handle, byref(item), byref(made), uses=_fields([shape]))
+            self._keep(made.value, shape)
             self._users[made.value] = user
-            self._sheets[made.value] = cloth is not False
+            self._sheets[made.value] = is_sheet
         return made.value
 
     def user(self, body: int) -> Any:

@@ -107,7 +107,7 @@ static void draw_body(const simulating *s, abut_picture *picture, uint32_t index
     style.colour = colour_of(&s->sim, index);
     style.smooth = true;
     style.two_sided = body->kind == SIM_SHEET;
-    if (body->kind == SIM_SHEET || body->kind == SIM_CHARACTER) {
+    if (body->kind == SIM_SHEET || body->kind == SIM_CHARACTER || s->sim.lags) {
         const uint32_t count = sim_vertex_count(body);
         abut_vec3 *positions = tool_array(count, sizeof *positions);
         sim_get_positions(&s->sim, index, positions);

@@ -58,6 +58,7 @@ typedef struct simulation {
     abut_pose *ends;
     abut_world_impact *impacts;
     size_t impact_room;
+    bool lags; /* cloth holds a body back */
     sim_totals totals;
 } simulation;
 
@@ -70,7 +71,8 @@ abut_status sim_advance(simulation *s);
 void sim_destroy(simulation *s);
 /* Whether a pair has contacts at the start of the next step. */
 bool sim_has_contacts(const simulation *s, uint32_t a, uint32_t b);
-/* The number of vertices of a body, and their current positions, rounded to floats. */
+/* The number of vertices of a body, and their current positions, rounded to floats: those that
+ * cloth does not intersect. */
 uint32_t sim_vertex_count(const sim_body *body);
 void sim_get_positions(const simulation *s, uint32_t index, abut_vec3 *positions);
 /* The cloth of the world; null without sheets. */

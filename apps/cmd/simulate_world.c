@@ -317,6 +317,7 @@ static void count_step(simulation *s, const abut_world_step_result *r) {
         const abut_cloth_report *c = r->cloth;
         t->cloth_seconds += c->motion_seconds + c->contact_seconds + c->impact_seconds;
         t->lagging += c->lagging;
+        s->lags = c->lagging || c->fraction < 1;
         t->cut += c->fraction < 1;
         t->gap = fmin(t->gap, c->gap);
         if (c->guarantee.level >= t->cloth.level)
@@ -368,22 +369,38 @@ abut_status sim_advance(simulation *s) {
     return ABUT_OK;
 }
 
+/* The positions of a body that cloth holds back: those that do not intersect cloth. Returns false
+ * if cloth does not collide with the body, or has another mesh for it, as for primitives. */
+static bool get_lagging_positions(const simulation *s, uint32_t index, abut_vec3 *positions) {
+    abut_cloth *cloth;
+    uint32_t body;
+    abut_mesh *mesh = NULL;
+    if (abut_world_get_cloth(s->world, index, &cloth, &body))
+        return false;
+    ensure(abut_cloth_create_body_mesh(cloth, body, &mesh));
+    const bool fits = abut_mesh_vertex_count(mesh) == sim_vertex_count(&s->bodies[index]);
+    if (fits)
+        ensure(abut_mesh_get_positions(mesh, positions));
+    abut_mesh_destroy(mesh);
+    return fits;
+}
+
 void sim_get_positions(const simulation *s, uint32_t index, abut_vec3 *positions) {
     const sim_body *body = &s->bodies[index];
     const uint32_t count = sim_vertex_count(body);
+    abut_cloth *cloth;
+    uint32_t sheet;
     if (body->kind == SIM_SHEET) {
-        abut_cloth *cloth;
-        uint32_t sheet;
         ensure(abut_world_get_cloth(s->world, index, &cloth, &sheet));
         ensure(abut_cloth_get_positions(cloth, sheet, abut_array_host(positions)));
         return;
     }
-    if (body->kind == SIM_CHARACTER) {
-        memcpy(positions, body->positions, count * sizeof *positions);
-        return;
-    }
+    const bool is_read = s->lags && get_lagging_positions(s, index, positions);
     for (uint32_t i = 0; i < count; i++) {
-        ensure(abut_pose_apply(&body->pose, mesh_point(body->scene->mesh, i), &positions[i]));
+        if (!is_read && body->kind == SIM_CHARACTER)
+            positions[i] = body->positions[i];
+        else if (!is_read)
+            ensure(abut_pose_apply(&body->pose, mesh_point(body->scene->mesh, i), &positions[i]));
         positions[i] = round_point(positions[i]);
     }
 }

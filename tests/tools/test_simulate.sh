@@ -26,11 +26,18 @@ size = struct.unpack_from("<Q", data, at + 24)[0]
 names = data[at + 48:at + 48 + size].decode().split("\0")[:-1]
 at += 48 + size + 12 * sum(entry[1] for entry in table)
 total = sum(entry[0] for entry in table)
+corners = 48 + 16 * count + 8 + 48 + size
 for frame, name in (word.split(":") for word in sys.argv[2:]):
     k = names.index(name)
     first = at + int(frame) * (12 * total + 8) + 12 * sum(entry[0] for entry in table[:k])
     points = struct.unpack_from("<%df" % (3 * table[k][0]), data, first)
     print(*(sum(points[axis::3]) / table[k][0] for axis in range(3)))
+    with open(name + ".obj", "w") as file: # the mesh in this frame
+        for i in range(table[k][0]):
+            file.write("v %r %r %r\n" % points[3 * i:3 * i + 3])
+        begin = corners + 12 * sum(entry[1] for entry in table[:k])
+        for i in range(table[k][1]):
+            file.write("f %d %d %d\n" % tuple(1 + v for v in struct.unpack_from("<3I", data, begin + 12 * i)))
 END
 where() { # RECORDING FRAME:NAME: three numbers
     "$python" where.py "$@"
@@ -64,6 +71,8 @@ demand "another number of threads gives another motion" "$(cmp sheet.abutm again
 prints 0 simulate sheet.json --frames 2 --check --quiet
 if [ -n "$python" ]; then
     true_that "the cover fell through the ball" "z > 0.3 && z < 0.6" "$(where sheet.abutm 20:cover)"
+    where sheet.abutm 20:ball >/dev/null
+    prints no overlap ball.obj cover.obj --surfaces --quiet # also as recorded
     true_that "the curtain does not hang" "y > -0.1 && z < -0.05 && z > -0.5" "$(where sheet.abutm 20:curtain)"
 fi
 

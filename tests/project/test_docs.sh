@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every complete C program in README.md and docs/ compiles without a warning and runs, except for those
-# of the tutorial and the cookbook, which are the business of test_pages.py; every one of them, also
+# of the tutorials and the cookbook, which are the business of test_pages.py; every one of them, also
 # of these, is C++17 too, that of README.md without extensions; C++ programs run; no page is left out of
 # the index; every public function is named on a page. Links are followed by test_page_references.py.
 # Arguments: abut command, source folder, build folder.
@@ -14,7 +14,7 @@ pages=$(cd "$source" && find README.md docs -name '*.md' ! -name 'migration-*')
 
 programs=0
 for page in $pages; do
-    case $page in docs/tutorial.md | docs/cookbook/*) continue ;; esac
+    case $page in docs/tutorial*.md | docs/cookbook/*) continue ;; esac
     # Splits the ```c fences of a page into files; only those with a main are programs.
     awk -v base="$work/$(echo "$page" | tr / _)" '
         /^```c$/ { inside = 1; n++; next }
@@ -47,7 +47,7 @@ for page in $pages; do
 done
 ode=$(echo '#include <ode/ode.h>' | c++ -fsyntax-only -x c++ - 2>/dev/null && echo yes || echo no)
 {
-    for header in abut/abut.h math.h stdio.h stdlib.h string.h; do echo "#include <$header>"; done
+    for header in abut/abut.h abut/garment.h math.h stdio.h stdlib.h string.h; do echo "#include <$header>"; done
     [ "$ode" = no ] || echo '#include <ode/ode.h>'
     for program in "$work"/cpp/*.c; do
         grep -q 'int main' "$program" || continue

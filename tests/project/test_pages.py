@@ -1,4 +1,4 @@
-"""The code of the tutorial, the cookbook and, of the README, Python runs and prints what the pages show.
+"""The code of the tutorials, the cookbook and, of the README, Python runs and prints what the pages show.
 
 Of each page the fenced blocks are taken in turn, in a fresh folder with `abut` on the path, and headers and library
 where an installation would have them:
@@ -154,7 +154,8 @@ def main():
         return 77
     counts, fine = {}, True
     cookbook = sorted((source / "docs/cookbook").glob("*.md"), key=lambda path: (path.name != "README.md", path.name))
-    for pages in (["README.md", "docs/tutorial.md"], [path.relative_to(source).as_posix() for path in cookbook]):
+    tutorials = ["README.md", "docs/tutorial.md"], ["docs/tutorial-cloth.md"]
+    for pages in (*tutorials, [path.relative_to(source).as_posix() for path in cookbook]):
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
             environment, python = prepare(folder)

@@ -22,18 +22,18 @@
 #define KNOT_RADIUS 0.05 /* of the tube; its strands are 0.166 apart */
 #define KNOT_SECONDS 4.0
 #define KNOT_END 0.88 /* final distance of the balls from the centre */
-/* pile: square sheets above a plate */
+/* pile: square sheets above a box */
 #define PILE_SIDE 0.8
 #define PILE_SPACING 0.07
 /* funnel: a square sheet, pulled through by a ball under its centre */
-#define FUNNEL_TOP 0.75  /* radius at FUNNEL_RIM, */
+#define FUNNEL_TOP 0.75   /* radius at FUNNEL_RIM, */
 #define FUNNEL_SPOUT 0.26 /* and of the spout, from FUNNEL_NECK to FUNNEL_BOTTOM */
-#define FUNNEL_RIM 0.45  /* heights */
+#define FUNNEL_RIM 0.45   /* heights */
 #define FUNNEL_NECK (-0.1)
 #define FUNNEL_BOTTOM (-0.45)
 #define FUNNEL_SHEET 1.3  /* side */
 #define FUNNEL_ABOVE 0.05 /* height of the sheet above the rim */
-#define FUNNEL_BALL 0.1  /* radius */
+#define FUNNEL_BALL 0.1   /* radius */
 #define FUNNEL_PINS 0.07  /* radius in which vertices are pinned to the ball */
 #define FUNNEL_SECONDS 4.0
 #define FUNNEL_DEPTH 1.7 /* by which the ball descends */
@@ -159,7 +159,7 @@ static double ramp(double time, double seconds) {
 static vec ring_at(vec p, double time) {
     const double t = ramp(time, TWIST_SECONDS), side = p.x > 0 ? 1 : -1;
     const double angle = side * PI * TWIST_TURNS * t;
-    return point(p.x - side * 0.5 * TWIST_SHORTER * t, p.y * cos(angle) - p.z * sin(angle),
+    return point(p.x - side * 0.5 * TWIST_SHORTER * t * t, p.y * cos(angle) - p.z * sin(angle),
                  p.y * sin(angle) + p.z * cos(angle));
 }
 
@@ -237,7 +237,7 @@ static vec knot_ball_at(vec p, double time) {
 /* ---- pile ---- */
 
 static abut_status make_pile(abut_context *context, const scene_options *o, abut_mesh **sheets,
-                             abut_mesh **plate) {
+                             abut_mesh **box) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     abut_mesh *flat = NULL;
     shape.extent = point(PILE_SIDE, PILE_SIDE, 0);
@@ -251,11 +251,16 @@ static abut_status make_pile(abut_context *context, const scene_options *o, abut
         status = abut_mesh_transform(flat, 1, to, &sheets[i]);
     }
     abut_mesh_destroy(flat);
+    flat = NULL;
     abut_shape board = abut_shape_default(ABUT_SHAPE_BOX);
-    board.extent = point(1.6, 1.6, 0.1);
+    board.extent = point(0.4, 0.4, 0.5);
     board.segments = (uint32_t)fmax(floor(sqrt(o->solid_triangles / 12.0) + 0.5), 1);
+    const abut_pose below = {{0, 0, 0, 0}, {0, 0, -0.2}};
     if (!status)
-        status = abut_shape_create(context, &board, plate);
+        status = abut_shape_create(context, &board, &flat);
+    if (!status)
+        status = abut_mesh_transform(flat, 1, below, box);
+    abut_mesh_destroy(flat);
     return status;
 }
 
@@ -333,6 +338,7 @@ void stress_choose(scene_kind kind, abut_cloth_material *m, abut_cloth_options *
     if (kind == SCENE_TWIST || kind == SCENE_KNOT) {
         o->gravity = point(0, 0, 0);
         m->damping = 1;
+        m->friction = 0.4;
     }
     if (kind == SCENE_PILE)
         m->thickness = 0.01;
@@ -368,10 +374,10 @@ double stress_rest_time(scene_kind kind) {
 }
 
 abut_box stress_view(scene_kind kind) {
-    return kind == SCENE_TWIST    ? (abut_box){{-1.05, -0.2, -0.3}, {1.05, 0.2, 0.3}}
-           : kind == SCENE_KNOT   ? (abut_box){{-0.3, -1, -0.2}, {0.4, 1, 0.2}}
+    return kind == SCENE_TWIST    ? (abut_box){{-0.95, -0.15, -0.15}, {0.95, 0.15, 0.15}}
+           : kind == SCENE_KNOT   ? (abut_box){{-0.2, -0.85, -0.15}, {0.3, 0.85, 0.15}}
            : kind == SCENE_FUNNEL ? (abut_box){{-0.7, -0.7, -1.1}, {0.7, 0.7, 0.55}}
-                                  : (abut_box){{-0.7, -0.7, -0.05}, {0.7, 0.7, 1.2}};
+                                  : (abut_box){{-0.5, -0.5, -0.45}, {0.5, 0.5, 0.5}};
 }
 
 abut_vec3 stress_eye(scene_kind kind) {

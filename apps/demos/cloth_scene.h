@@ -12,7 +12,7 @@ typedef enum scene_kind {
     SCENE_SHEET,    /* a sheet on a square board, in the wind */
     SCENE_TWIST,    /* a cylinder that two rings twist by ten turns */
     SCENE_KNOT,     /* a tube with a knot that is pulled tight */
-    SCENE_PILE,     /* twenty sheets that fall on a box */
+    SCENE_PILE,     /* twenty sheets that fall on a plate */
     SCENE_FUNNEL,   /* a sheet that is pulled through a funnel */
     SCENE_DRESS,    /* a character walks or dances in a dress */
     SCENE_CAPE,     /* the same in a cape */

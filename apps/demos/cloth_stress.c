@@ -22,7 +22,7 @@
 #define KNOT_RADIUS 0.05 /* of the tube; its strands are 0.166 apart */
 #define KNOT_SECONDS 4.0
 #define KNOT_END 0.88 /* final distance of the balls from the centre */
-/* pile: square sheets above a box */
+/* pile: square sheets above a plate */
 #define PILE_SIDE 0.8
 #define PILE_SPACING 0.07
 /* funnel: a square sheet, pulled through by a ball under its centre */
@@ -237,7 +237,7 @@ static vec knot_ball_at(vec p, double time) {
 /* ---- pile ---- */
 
 static abut_status make_pile(abut_context *context, const scene_options *o, abut_mesh **sheets,
-                             abut_mesh **box) {
+                             abut_mesh **plate) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     abut_mesh *flat = NULL;
     shape.extent = point(PILE_SIDE, PILE_SIDE, 0);
@@ -251,16 +251,11 @@ static abut_status make_pile(abut_context *context, const scene_options *o, abut
         status = abut_mesh_transform(flat, 1, to, &sheets[i]);
     }
     abut_mesh_destroy(flat);
-    flat = NULL;
     abut_shape board = abut_shape_default(ABUT_SHAPE_BOX);
-    board.extent = point(0.4, 0.4, 0.5);
+    board.extent = point(1.4, 1.4, 0.1);
     board.segments = (uint32_t)fmax(floor(sqrt(o->solid_triangles / 12.0) + 0.5), 1);
-    const abut_pose below = {{0, 0, 0, 0}, {0, 0, -0.2}};
     if (!status)
-        status = abut_shape_create(context, &board, &flat);
-    if (!status)
-        status = abut_mesh_transform(flat, 1, below, box);
-    abut_mesh_destroy(flat);
+        status = abut_shape_create(context, &board, plate);
     return status;
 }
 
@@ -377,7 +372,7 @@ abut_box stress_view(scene_kind kind) {
     return kind == SCENE_TWIST    ? (abut_box){{-0.95, -0.15, -0.15}, {0.95, 0.15, 0.15}}
            : kind == SCENE_KNOT   ? (abut_box){{-0.2, -0.85, -0.15}, {0.3, 0.85, 0.15}}
            : kind == SCENE_FUNNEL ? (abut_box){{-0.7, -0.7, -1.1}, {0.7, 0.7, 0.55}}
-                                  : (abut_box){{-0.5, -0.5, -0.45}, {0.5, 0.5, 0.5}};
+                                  : (abut_box){{-0.6, -0.6, -0.05}, {0.6, 0.6, 0.8}};
 }
 
 abut_vec3 stress_eye(scene_kind kind) {

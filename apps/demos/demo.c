@@ -140,7 +140,7 @@ const tool_command command_demo = {
         "exit code is 3 if there is one.\n\n"
         "twist, knot, pile, funnel: the same where cloth is pressed together: a cylinder that is "
         "twisted by ten turns, a tube with a knot that is pulled tight, twenty sheets that fall on "
-        "a box, a sheet that is pulled through a funnel. Also prints the energy from the time at "
+        "a plate, a sheet that is pulled through a funnel. Also prints the energy from the time at "
         "which the solid stops. The exit code is 3 if it grows by more than 10%.\n\n"
         "dress, cape: the same for a garment on a character that moves from its rest pose into a "
         "clip. A body whose parts pass through each other would crush the cloth between them. "

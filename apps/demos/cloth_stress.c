@@ -159,7 +159,7 @@ static double ramp(double time, double seconds) {
 static vec ring_at(vec p, double time) {
     const double t = ramp(time, TWIST_SECONDS), side = p.x > 0 ? 1 : -1;
     const double angle = side * PI * TWIST_TURNS * t;
-    return point(p.x - side * 0.5 * TWIST_SHORTER * t, p.y * cos(angle) - p.z * sin(angle),
+    return point(p.x - side * 0.5 * TWIST_SHORTER * t * t, p.y * cos(angle) - p.z * sin(angle),
                  p.y * sin(angle) + p.z * cos(angle));
 }
 
@@ -252,7 +252,7 @@ static abut_status make_pile(abut_context *context, const scene_options *o, abut
     }
     abut_mesh_destroy(flat);
     abut_shape board = abut_shape_default(ABUT_SHAPE_BOX);
-    board.extent = point(1.6, 1.6, 0.1);
+    board.extent = point(1.4, 1.4, 0.1);
     board.segments = (uint32_t)fmax(floor(sqrt(o->solid_triangles / 12.0) + 0.5), 1);
     if (!status)
         status = abut_shape_create(context, &board, plate);
@@ -333,6 +333,7 @@ void stress_choose(scene_kind kind, abut_cloth_material *m, abut_cloth_options *
     if (kind == SCENE_TWIST || kind == SCENE_KNOT) {
         o->gravity = point(0, 0, 0);
         m->damping = 1;
+        m->friction = 0.4;
     }
     if (kind == SCENE_PILE)
         m->thickness = 0.01;
@@ -368,10 +369,10 @@ double stress_rest_time(scene_kind kind) {
 }
 
 abut_box stress_view(scene_kind kind) {
-    return kind == SCENE_TWIST    ? (abut_box){{-1.05, -0.2, -0.3}, {1.05, 0.2, 0.3}}
-           : kind == SCENE_KNOT   ? (abut_box){{-0.3, -1, -0.2}, {0.4, 1, 0.2}}
+    return kind == SCENE_TWIST    ? (abut_box){{-0.95, -0.15, -0.15}, {0.95, 0.15, 0.15}}
+           : kind == SCENE_KNOT   ? (abut_box){{-0.2, -0.85, -0.15}, {0.3, 0.85, 0.15}}
            : kind == SCENE_FUNNEL ? (abut_box){{-0.7, -0.7, -1.1}, {0.7, 0.7, 0.55}}
-                                  : (abut_box){{-0.7, -0.7, -0.05}, {0.7, 0.7, 1.2}};
+                                  : (abut_box){{-0.6, -0.6, -0.05}, {0.6, 0.6, 0.8}};
 }
 
 abut_vec3 stress_eye(scene_kind kind) {

@@ -144,7 +144,7 @@ const tool_command command_demo = {
         "twist, knot, pile, funnel: the same where cloth is pressed together: a cylinder that is "
         "twisted by ten turns, a tube with a knot that is pulled tight, twenty sheets that fall on "
         "a plate, a sheet that is pulled through a funnel. Also prints the energy from the time at "
-        "which the solid stops. The exit code is 3 if it grows by more than 1%.\n\n"
+        "which the solid stops. The exit code is 3 if it grows by more than 10%.\n\n"
         "dress, cape, overcoat, trousers-and-top: the same for a garment on a character that moves "
         "from its rest pose into a "
         "clip. A body whose parts pass through each other would crush the cloth between them. "

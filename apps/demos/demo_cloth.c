@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Relative growth of the energy that is a failure. */
-#define ENERGY_GROWTH_MAX 0.01
+/* Relative growth of the energy that is a failure: jammed cloth fluctuates by some percent. */
+#define ENERGY_GROWTH_MAX 0.1
 
 typedef struct showing {
     tool_run *tool;

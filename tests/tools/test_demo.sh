@@ -26,6 +26,15 @@ for scene in ball sleeve sheet; do
     demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
     demand "there are other meshes" "$(ls $scene | wc -l)" -eq 26
 done
+for scene in twist knot pile funnel; do
+    try 0 "$tool" demo $scene --threads 1 --triangles 300 --frames 8 --json --png film.ppm --record $scene.abutm
+    mute err
+    is "it['scene'], it['frames'], it['frames_with_intersections'], it['frames_cut']" "('$scene', 8, 0, 0)"
+    is "'energy_growth' in it" "$(test $scene = pile && echo True || echo False)"
+    demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+done
+prints "J when the solid stops" demo pile --threads 1 --triangles 300 --frames 4
+says "growth 0 J"
 # Garments on built-in figures, and what is no character.
 refuses "does not apply" demo dress --bodies 3
 fails "from 8000" demo dress --solid 300

@@ -81,11 +81,11 @@ typedef struct cloth_hinge {
 
 /* A vertex near a body: it stays on its side of a plane that moves with the body. */
 typedef struct cloth_touch {
-    word32 is_near, spare; /* the others are defined if it is near */
-    vec3 normal;           /* unit, away from the body */
-    vec3 point, movement;  /* closest point of the body at the start of the step, and its motion
-                              during the step */
-    double least, most, friction; /* distances to keep: cloth_distance_to_keep() */
+    word32 is_near, spare;  /* the others are defined if it is near */
+    vec3 normal;            /* unit, away from the body */
+    vec3 point, movement;   /* closest point of the body at the start of the step, and its motion
+                               during the step */
+    double least, friction; /* distance to keep */
 } cloth_touch;
 
 /* A vertex near the cloth: it keeps a distance from a point of a face. */
@@ -93,9 +93,9 @@ typedef struct cloth_self {
     word32 vertex[3]; /* of the face; the first is ABUT_NONE if there is none */
     word32 spare;
     double weight[3];
-    vec3 normal;                  /* unit, towards the vertex */
-    double least, most, friction; /* distances to keep: cloth_distance_to_keep() */
-    double scale;                 /* momentum per distance, times the seconds of a substep */
+    vec3 normal;            /* unit, towards the vertex */
+    double least, friction; /* distance to keep */
+    double scale;           /* momentum per distance, times the seconds of a substep */
 } cloth_self;
 
 /* The sum of what touches have moved a vertex in a step; only of vertices that touch a body. */
@@ -350,10 +350,9 @@ CLOTH_HOLD(cloth_hold_hinge, cloth_hinge, 4, cloth_pull_hinge)
 
 /* ---- contacts ---- */
 
-/* Features that are too near separate gradually during the step, to avoid jumps: `most` is the
- * distance to keep, and `least` what they have at its start. */
-static inline double cloth_distance_to_keep(const cloth_substep *s, double least, double most) {
-    return least + 0.2 * s->to * (most - least);
+/* Features that are too near separate gradually, to avoid jumps. */
+static inline double cloth_distance_to_keep(double distance, double thick) {
+    return distance < thick ? distance + 0.2 * (thick - distance) : thick;
 }
 
 /* Computes the touch of a vertex from its closest point on bodies, whose vertices move from `body`
@@ -378,8 +377,7 @@ cloth_touch_of(const ABUTI_GLOBAL cloth_nearest *n, word32 v, vec3 at, double ra
     touch->spare = 0;
     touch->point = n->point;
     touch->normal = v3_scale(v3_sub(at, touch->point), 1 / distance);
-    touch->most = cloth_mean(mine->thickness, other->thickness);
-    touch->least = distance < touch->most ? distance : touch->most;
+    touch->least = cloth_distance_to_keep(distance, cloth_mean(mine->thickness, other->thickness));
     touch->friction = cloth_mean(mine->friction, other->friction);
     touch->movement = v3(0, 0, 0);
     for (int k = 0; k < 3; k++)
@@ -400,8 +398,7 @@ static inline vec3 cloth_rub(vec3 slip, vec3 normal, double pushed, double frict
 static inline vec3 cloth_keep_touch(const cloth_substep *s, const cloth_touch *t, vec3 was,
                                     vec3 at) {
     vec3 point = v3_along(t->point, s->to, t->movement);
-    double off =
-        cloth_distance_to_keep(s, t->least, t->most) - v3_dot(v3_sub(at, point), t->normal);
+    double off = t->least - v3_dot(v3_sub(at, point), t->normal);
     if (!(off > 0))
         return at;
     at = v3_along(at, off, t->normal);
@@ -415,12 +412,11 @@ static inline vec3 cloth_mix(vec3 a, vec3 b, vec3 c, const double *weight) {
 
 /* The motion of vertex v relative to its face that a contact requires: apart, with friction. In
  * the substep both sides have moved from `before` to `now`. */
-static inline vec3 cloth_push_apart(const cloth_substep *s, const cloth_self *self, word32 v,
+static inline vec3 cloth_push_apart(const cloth_self *self, word32 v,
                                     const ABUTI_GLOBAL vec3 *before, const ABUTI_GLOBAL vec3 *now) {
     const word32 a = self->vertex[0], b = self->vertex[1], c = self->vertex[2];
     const vec3 gap = v3_sub(now[v], cloth_mix(now[a], now[b], now[c], self->weight));
-    const double off =
-        cloth_distance_to_keep(s, self->least, self->most) - v3_dot(gap, self->normal);
+    const double off = self->least - v3_dot(gap, self->normal);
     if (!(off > 0))
         return v3(0, 0, 0);
     vec3 was = v3_sub(before[v], cloth_mix(before[a], before[b], before[c], self->weight));
@@ -452,19 +448,20 @@ static inline double cloth_scale_of(const cloth_self *self, word32 v, const ABUT
 }
 
 /* The momentum that the contacts of vertex v give it, times the seconds of the substep. */
-static inline vec3
-cloth_push_by_cloth(const cloth_substep *s, word32 v, const ABUTI_GLOBAL cloth_self *selves,
-                    const ABUTI_GLOBAL word32 *heads, const ABUTI_GLOBAL word32 *chain,
-                    const ABUTI_GLOBAL vec3 *before, const ABUTI_GLOBAL vec3 *now) {
+static inline vec3 cloth_push_by_cloth(word32 v, const ABUTI_GLOBAL cloth_self *selves,
+                                       const ABUTI_GLOBAL word32 *heads,
+                                       const ABUTI_GLOBAL word32 *chain,
+                                       const ABUTI_GLOBAL vec3 *before,
+                                       const ABUTI_GLOBAL vec3 *now) {
     vec3 sum = v3(0, 0, 0);
     if (selves[v].vertex[0] != ABUT_NONE) {
         cloth_self self = selves[v];
-        sum = v3_scale(cloth_push_apart(s, &self, v, before, now), self.scale);
+        sum = v3_scale(cloth_push_apart(&self, v, before, now), self.scale);
     }
     for (word32 i = heads[v]; i != ABUT_NONE; i = chain[i]) {
         cloth_self self = selves[i / 3];
         sum = v3_along(sum, -self.weight[i % 3] * self.scale,
-                       cloth_push_apart(s, &self, i / 3, before, now));
+                       cloth_push_apart(&self, i / 3, before, now));
     }
     return sum;
 }
@@ -631,8 +628,7 @@ static inline double cloth_self_of(const cloth_search *s, const cloth_sheets *al
         double apart = cloth_length(off);
         thickness = apart < thickness ? apart : thickness;
     }
-    self->most = thickness;
-    self->least = distance < thickness ? distance : thickness;
+    self->least = cloth_distance_to_keep(distance, thickness);
     return distance;
 }
 
@@ -649,7 +645,7 @@ cloth_keep_contacts(const cloth_substep *s, word32 v, double w,
                     const ABUTI_GLOBAL vec3 *x, const ABUTI_GLOBAL vec3 *now) {
     vec3 at = now[v];
     if (s->has_selves) {
-        vec3 push = cloth_push_by_cloth(s, v, selves, heads, chain, x, now);
+        vec3 push = cloth_push_by_cloth(v, selves, heads, chain, x, now);
         at = v3_along(at, w, push);
         if (hold && !(w > 0))
             hold->load = v3_add(hold->load, push);

@@ -142,6 +142,38 @@ TEST(momentum_is_balanced) {
     abut_mesh_destroy(cone);
 }
 
+/* Two boxes crush a sheet, whose vertices stop between them. Both impulses together are its
+ * momentum. */
+TEST(stopped_vertices_are_balanced) {
+    const cloth_options options = {.bend = 1e-4,
+                                   .friction = 0.5,
+                                   .thickness = 0.01,
+                                   .ignore_self = true,
+                                   .body_may_lag = true};
+    abut_mesh *mesh, *body;
+    abut_cloth *c = make_table(&options, 0.02, &mesh, &body);
+    abut_cloth_body_options above = abut_cloth_body_options_default();
+    uint32_t upper, halvings = 0;
+    above.pose = pose_at(0.1, 0, 1.06);
+    assert_ok(abut_cloth_add_body(c, body, &above, &upper));
+    double largest = 0;
+    for (int i = 0; i < 20; i++) {
+        const impulse before = momentum_of(c);
+        assert_ok(abut_cloth_set_body_pose(c, upper, pose_at(0.1, 0, 1.06 - 0.01 * i)));
+        const abut_cloth_report report = step(c, 1.0 / 60, NULL);
+        halvings += report.halvings;
+        vec sum = v3_sub(momentum_of(c).linear, before.linear), one, angular;
+        for (uint32_t k = 0; k < 2 && report.fraction == 1; k++) {
+            assert_ok(abut_cloth_get_body_impulse(c, k, v3(0, 0, 0), &one, &angular));
+            sum = v3_add(sum, one);
+            largest = fmax(largest, v3_length(one));
+        }
+        assert_true(report.fraction < 1 || v3_length(sum) <= 1e-5 * largest);
+    }
+    assert_true(halvings > 0 && largest > 0);
+    destroy(c, mesh, body);
+}
+
 /* A sheet on a box that turns is dragged along, and brakes the box. */
 TEST(turning_bodies_are_braked) {
     const double dt = 1.0 / 120, speed = 4;

@@ -51,12 +51,14 @@ class Cloths(unittest.TestCase):
         cloth.add_sheet(sheet(8).transformed([0, 0, 0.53]), damping=1)
         box = cloth.add_body(abut.shape("box", size=1.2), [0, 0, -0.1])
         np.testing.assert_array_equal(cloth.body_impulse(box), np.zeros((2, 3)))
-        for _ in range(60):
+        parts = []
+        for _ in range(90):
             cloth.step()
-        linear, angular = cloth.body_impulse(box, [1, 0, 0])
+            parts.append(cloth.body_impulse(box, [1, 0, 0]))
+        linear, angular = np.mean(parts[30:], axis=0)  # single steps vary
         weight = 0.2 * 9.81 / 60  # one square metre of 0.2 kg
-        self.assertAlmostEqual(linear[2], -weight, delta=0.1 * weight)
-        self.assertAlmostEqual(angular[1], -weight, delta=0.1 * weight)
+        self.assertAlmostEqual(linear[2], -weight, delta=0.05 * weight)
+        self.assertAlmostEqual(angular[1], -weight, delta=0.05 * weight)
         with self.assertRaisesRegex(abut.ArgumentError, "body is 3"):
             cloth.body_impulse(3)
 

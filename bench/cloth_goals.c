@@ -47,7 +47,7 @@ static abut_status make_dress(bench_state *state, goal_data *data, uint32_t tria
     data->motion = bench_array(state, (size_t)count * FRAMES, sizeof *data->motion);
     abut_character_matrix *bones =
         bench_array(state, get_character_info(woman).bone_count, sizeof *bones);
-    for (int i = 0; i < FRAMES; i++) {
+    for (uint32_t i = 0; i < FRAMES; i++) {
         abut_character_pose_options pose = abut_character_pose_options_default();
         pose.clip = ABUT_NONE;
         pose.other = 0;
@@ -140,7 +140,7 @@ static abut_status start(bench_state *state, goal_data *data) {
 static abut_status goal_setup(bench_state *state) {
     static const uint32_t triangles[] = {
         [DRESS_5K] = 5000, [DRESS_20K] = 20000, [DRESS_50K] = 50000};
-    const uint32_t which = state->which->variant;
+    const uint32_t which = (uint32_t)state->which->variant;
     goal_data *data = state->data;
     if (which >= DRESS_50K)
         TRY(bench_device_open(state, &data->device));

@@ -40,7 +40,7 @@ TEST(twisted_cylinders) {
 }
 
 TEST(knots) {
-    assert_true(run_scene(SCENE_KNOT, 600, test_brief() ? 60 : 300) > 0);
+    assert_true(run_scene(SCENE_KNOT, 600, test_brief() ? 140 : 300) > 0);
 }
 
 TEST(piles) {

@@ -392,7 +392,7 @@ void plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t 
 
 int demo_clash(tool_run *tool, const tool_arguments *arguments); /* known interferences */
 int demo_cloth(tool_run *tool, const tool_arguments *arguments); /* ball to garments */
-#define DEMO_GARMENTS "dress|cape|overcoat|trousers-and-top" /* abut_garment_kind_name() */
+#define DEMO_GARMENTS "dress|cape|overcoat|trousers-and-top"     /* abut_garment_kind_name() */
 int demo_falls(tool_run *tool, const tool_arguments *arguments); /* stairs, snow, bounce */
 int demo_letters(tool_run *tool, const tool_arguments *arguments);
 int demo_line(tool_run *tool, const tool_arguments *arguments);

@@ -112,6 +112,17 @@ END
 END
     try 0 "$tool" simulate bounce.json --frames 41 --record bounce.abutm --quiet
     [ -n "$python" ] && true_that "the ball bounces to another height" "z > 0.3 && z < 0.4" "$(where bounce.abutm 40:ball)"
+    # A ball falls into a sheet that is held at its corners, stretches it, and is thrown up again.
+    cat >net.json <<'END'
+{"bodies": [
+  {"name": "net", "mesh": {"shape": "sheet", "size": 1, "segments": 20, "rings": 20}, "cloth": {}, "pins": [0, 20, 420, 440]},
+  {"name": "ball", "mesh": {"shape": "icosphere", "radius": 0.1, "segments": 4}, "mass": 0.2, "position": [0, 0, 0.3]}]}
+END
+    try 0 "$tool" simulate net.json --frames 40 --record net.abutm --check --quiet
+    if [ -n "$python" ]; then
+        true_that "the ball does not stretch the net" "z < -0.15 && z > -0.3" "$(where net.abutm 20:ball)"
+        true_that "the net does not throw the ball" "z > 0" "$(where net.abutm 40:ball)"
+    fi
     # A walking character pushes a box away. Both methods of characters have contacts with it.
     for method in exact radial; do
         cat >walk.json <<END

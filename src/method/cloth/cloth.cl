@@ -161,12 +161,14 @@ __kernel GROUP_OF(VOLUME_LANES) void cloth_pressures(__global const cloth_part *
 }
 
 /* One work-item per vertex: its free motion, without constraints. */
-__kernel GROUP_OF(GROUP) void cloth_move(
-    cloth_substep s, uint vertices, __global const double *w, __global const uint *corners,
-    __global const uint *begin, __global const uint *faces, __global const uint *part_of,
-    __global const cloth_part *parts, __global const double *pressures,
-    __global const uint *held_of, __global cloth_hold *holds, __global const vec3 *velocity,
-    __global const vec3 *x, __global vec3 *next) {
+__kernel GROUP_OF(GROUP) void cloth_move(cloth_substep s, uint vertices, __global const double *w,
+                                         __global const uint *corners, __global const uint *begin,
+                                         __global const uint *faces, __global const uint *part_of,
+                                         __global const cloth_part *parts,
+                                         __global const double *pressures,
+                                         __global const uint *held_of, __global cloth_hold *holds,
+                                         __global const vec3 *velocity, __global const vec3 *x,
+                                         __global vec3 *next) {
     uint i = (uint)get_global_id(0);
     if (i >= vertices)
         return;
@@ -248,14 +250,14 @@ __kernel GROUP_OF(GROUP) void cloth_contacts(
     cloth_substep s, uint vertices, __global const double *w, __global const cloth_self *selves,
     __global const uint *corner_heads, __global const uint *corner_chain,
     __global const cloth_touch *touches, __global cloth_push *pushes, __global const uint *held_of,
-    __global cloth_hold *holds, __global const vec3 *x,
-    __global const vec3 *next, __global vec3 *to, __global vec3 *velocity) {
+    __global cloth_hold *holds, __global const vec3 *x, __global const vec3 *next,
+    __global vec3 *to, __global vec3 *velocity) {
     const uint v = (uint)get_global_id(0);
     if (v >= vertices)
         return;
     __global cloth_hold *hold = s.has_holds && held_of[v] != ABUT_NONE ? &holds[held_of[v]] : 0;
-    to[v] = cloth_keep_contacts(&s, v, w[v], selves, corner_heads, corner_chain, touches, pushes, hold, x,
-                                next);
+    to[v] = cloth_keep_contacts(&s, v, w[v], selves, corner_heads, corner_chain, touches, pushes,
+                                hold, x, next);
     velocity[v] = v3_scale(v3_sub(to[v], x[v]), 1 / s.h);
 }
 

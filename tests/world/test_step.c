@@ -201,6 +201,7 @@ TEST(items_touch_themselves) {
         const uint32_t count = abut_mesh_vertex_count(sheet);
         abut_vec3 *positions = malloc(count * sizeof *positions);
         item.collider.shape.mesh.deforms = true;
+        item.collider.pose = (abut_pose){{0, 0, 1, 0}, {5, 0, 0}};
         item.self_collides = tests_itself;
         const uint32_t id = add(world, &item);
         for (int frame = 0; frame < 6; frame++) {
@@ -227,6 +228,7 @@ TEST(items_touch_themselves) {
                 const abut_contact *c = &result.contacts[pair->first + k];
                 assert_int_equal(c->kind, ABUT_CONTACT_CROSSING);
                 assert_true(c->element < abut_mesh_triangle_count(sheet) && c->depth == 0);
+                assert_true(fabs(c->point.x - 4.5) < 0.6 && fabs(v3_length(c->normal) - 1) < 1e-9);
             }
         }
         free(positions);

@@ -130,7 +130,7 @@ static abut_status find_impacts(abut_world *world) {
 
 /* ---- self-contacts ---- */
 
-/* The surface of an item at the end of the step. */
+/* The surface of a character at the end of the step. */
 static abut_status create_bvh(abut_world *world, const world_item *item, abut_bvh **bvh) {
     abut_mesh *mesh = NULL;
     abut_status status = abuti_world_create_surface(world, item, &mesh);
@@ -140,15 +140,17 @@ static abut_status create_bvh(abut_world *world, const world_item *item, abut_bv
     return status;
 }
 
-static abut_contact self_contact(const abut_mesh *mesh, uint32_t id,
+/* `motion` is that of the mesh. */
+static abut_contact self_contact(const abut_mesh *mesh, const abuti_motion *motion, uint32_t id,
                                  const abut_pair_self_intersection *from) {
     const uint32_t *corner = mesh->indices + 3 * (size_t)from->triangle[1];
     const uint32_t part = from->triangle[1] & ABUT_SAMPLE_DEEPEST;
-    return (abut_contact){.point =
-                              v3_scale(v3_add(from->segment.end[0], from->segment.end[1]), 0.5),
-                          .normal = abuti_unit_normal(abuti_mesh_position(mesh, corner[0]),
-                                                      abuti_mesh_position(mesh, corner[1]),
-                                                      abuti_mesh_position(mesh, corner[2])),
+    const vec3 middle = v3_scale(v3_add(from->segment.end[0], from->segment.end[1]), 0.5),
+               normal = abuti_unit_normal(abuti_mesh_position(mesh, corner[0]),
+                                          abuti_mesh_position(mesh, corner[1]),
+                                          abuti_mesh_position(mesh, corner[2]));
+    return (abut_contact){.point = abuti_motion_apply(motion, middle),
+                          .normal = motion->rotates ? m3_apply(&motion->rotation, normal) : normal,
                           .id = contact_id(0, ABUT_CONTACT_CROSSING, from->triangle[0], part),
                           .a = id,
                           .b = id,
@@ -157,16 +159,13 @@ static abut_contact self_contact(const abut_mesh *mesh, uint32_t id,
                           .part = part};
 }
 
-/* Appends the contacts of an item with itself. */
-static abut_status find_self_contacts(abut_world *world, uint32_t id) {
-    abut_bvh *bvh = NULL;
+/* Appends the intersections of a surface with itself as contacts of an item. */
+static abut_status append_self_contacts(abut_world *world, uint32_t id, const abut_bvh *bvh,
+                                        const abuti_motion *motion) {
     abut_pair_self_options options = abut_pair_self_options_default();
     abut_pair_self_intersection_list found = {0};
-    world_track *track = world_items(world)[id].track;
     options.limit = UINT64_MAX;
-    abut_status status = create_bvh(world, &world_items(world)[id], &bvh);
-    if (!status)
-        status = abut_pair_self_intersections(bvh, &options, &found);
+    abut_status status = abut_pair_self_intersections(bvh, &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
         found.capacity = found.count;
         found.list = abuti_allocate(world->context, (size_t)found.count, sizeof *found.list);
@@ -179,10 +178,26 @@ static abut_status find_self_contacts(abut_world *world, uint32_t id) {
                                       before + (size_t)found.count, sizeof(abut_contact));
     for (uint64_t i = 0; i < found.count && !status; i++)
         ABUTI_AT(&world->self_contacts, abut_contact, world->self_contacts.count++) =
-            self_contact(bvh->mesh, id, &found.list[i]);
-    track->is_free = !status && !found.count;
+            self_contact(bvh->mesh, motion, id, &found.list[i]);
+    world_items(world)[id].track->is_free = !status && !found.count;
     abuti_release(world->context, found.list);
-    abut_bvh_destroy(bvh);
+    return status;
+}
+
+/* Appends the contacts of an item with itself. */
+static abut_status find_self_contacts(abut_world *world, uint32_t id) {
+    const world_item *item = &world_items(world)[id];
+    const abut_pose here = abut_pose_identity();
+    abuti_motion motion = abuti_motion_of(&here);
+    abut_bvh *made = NULL;
+    abut_status status = ABUT_OK;
+    if (item->kind == ABUT_COLLIDER_CHARACTER)
+        status = create_bvh(world, item, &made);
+    else
+        motion = abuti_motion_of(&item->at.pose);
+    if (!status)
+        status = append_self_contacts(world, id, made ? made : item->bvh, &motion);
+    abut_bvh_destroy(made);
     return status;
 }
 

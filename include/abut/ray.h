@@ -43,9 +43,9 @@ ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray,
                                   abut_ray_hit_list *hits);
 /* abut_ray_first() for `count` rays (abut_ray) on all threads: hits[i] (abut_ray_hit) belongs to
  * rays[i]. All rays are validated before any result is written. On the CPU, rays and closest points
- * use a wider tree, which the BVH keeps until a refit (ABUT_PREPARE_RAYS in <abut/bvh.h>). Reports
- * progress as stage "rays". If the callback cancels, some results have been written. Thread-safe;
- * on a device one batch at a time. */
+ * use a wider tree, which a refit updates if it is in use (ABUT_PREPARE_RAYS in <abut/bvh.h>).
+ * Reports progress as stage "rays". If the callback cancels, some results have been written.
+ * Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count,
                                           double limit, abut_array hits);
 /* abut_ray_any() for `count` rays: any[i] (bool) belongs to rays[i]. Everything else is as in

@@ -4,6 +4,7 @@
 #include "tree.h"
 
 #include "base/simd.h"
+#include "bvh/wide.h"
 
 /* ---- invariants ---- */
 
@@ -185,10 +186,19 @@ TEST(refit) {
             assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &a));
             assert_ok(abut_nearest_point(fresh, p, HUGE_VAL, &b));
             assert_memory_equal(&a, &b, sizeof a);
+            const abut_ray ray = {p, v3_sub(point_around(bent, &random, 0.5), p)};
+            abut_ray_hit hits[2];
+            assert_ok(abut_ray_first(bvh, &ray, HUGE_VAL, &hits[0]));
+            assert_ok(abut_ray_first(fresh, &ray, HUGE_VAL, &hits[1]));
+            assert_memory_equal(&hits[0], &hits[1], sizeof hits[0]);
         }
+        assert_non_null(abuti_bvh_find_wide(bvh)); /* refitted with the BVH, while it is used */
         abut_bvh_destroy(fresh);
         abut_mesh_destroy(bent);
     }
+    for (int i = 0; i < 3; i++)
+        assert_ok(abut_bvh_set_mesh(bvh, mesh));
+    assert_null(abuti_bvh_find_wide(bvh));
     /* Triangles at random places: no order is left. */
     abut_mesh *noise = make_kind(NULL, SOUP_SMALL, 2000, 1),
               *other = make_kind(NULL, SOUP_SMALL, 2000, 2);
@@ -222,14 +232,15 @@ static abut_status build_and_refit(abut_context *context, void *data) {
     shape.segments = 5;
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    double points[20][3];
-    abut_nearest nearest[20];
+    double points[80][3];
+    abut_nearest nearest[80];
     memset(points, 0, sizeof points);
     abut_array input = abut_array_host(points);
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status =
-        status ? status : abut_nearest_point_batch(bvh, input, 20, 2, abut_array_host(nearest));
+        status ? status : abut_nearest_point_batch(bvh, input, 80, 2, abut_array_host(nearest));
+    status = status ? status : abut_bvh_set_mesh(bvh, mesh);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;

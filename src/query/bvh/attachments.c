@@ -97,7 +97,7 @@ bvh_attachment *abuti_bvh_earn_attachment(const abut_bvh *bvh, const bvh_attachm
 }
 
 abut_status abuti_bvh_discard_attachment(bvh_attachment *attachment) {
-    (void)attachment;
+    attachment->is_unwanted = true;
     return ABUT_OK;
 }
 
@@ -106,7 +106,7 @@ abut_status abuti_bvh_refit_attachments(bvh_attachments *attachments) {
     for (bvh_attachment *attachment = attachments->first, *next; attachment; attachment = next) {
         abut_status here = attachment->kind->refit ? attachment->kind->refit(attachment) : ABUT_OK;
         next = attachment->next;
-        if (here || attachment->kind->refit == abuti_bvh_discard_attachment)
+        if (here || attachment->is_unwanted)
             remove_attachment(attachments, attachment->kind);
         if (!status)
             status = here;
@@ -129,8 +129,16 @@ enum {
     WIDE_TRIANGLES_PER_QUERY = 16
 };
 
+/* Notes that the wide tree is used. */
+static bvh_wide *use(bvh_attachment *attachment) {
+    bvh_wide *tree = (bvh_wide *)attachment;
+    if (tree && !atomic_load_explicit(&tree->is_used, memory_order_relaxed))
+        atomic_store_explicit(&tree->is_used, true, memory_order_relaxed);
+    return tree;
+}
+
 const bvh_wide *abuti_bvh_find_wide(const abut_bvh *bvh) {
-    return (const bvh_wide *)abuti_bvh_find_attachment(&bvh->parts, ABUTI_BY_LANES(abuti_bvh_wide));
+    return use(abuti_bvh_find_attachment(&bvh->parts, ABUTI_BY_LANES(abuti_bvh_wide)));
 }
 
 static size_t wide_threshold(const abut_bvh *bvh) {
@@ -139,9 +147,9 @@ static size_t wide_threshold(const abut_bvh *bvh) {
 }
 
 const bvh_wide *abuti_bvh_earn_wide(const abut_bvh *bvh, size_t queries) {
-    return (const bvh_wide *)abuti_bvh_earn_attachment(bvh, ABUTI_BY_LANES(abuti_bvh_wide),
-                                                       &((abut_bvh *)(uintptr_t)bvh)->query_count,
-                                                       queries, wide_threshold(bvh));
+    return use(abuti_bvh_earn_attachment(bvh, ABUTI_BY_LANES(abuti_bvh_wide),
+                                         &((abut_bvh *)(uintptr_t)bvh)->query_count, queries,
+                                         wide_threshold(bvh)));
 }
 
 abut_status abuti_bvh_prepare_wide(const abut_bvh *bvh, size_t queries) {

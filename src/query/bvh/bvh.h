@@ -38,6 +38,7 @@ typedef struct bvh_attachment {
     const struct bvh_attachment_kind *kind;
     abut_context *context; /* that of its owner */
     struct bvh_attachment *next;
+    bool is_unwanted; /* set by refit(): it is destroyed */
 } bvh_attachment;
 
 typedef struct bvh_attachment_kind {

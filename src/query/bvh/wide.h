@@ -18,8 +18,10 @@
 
 typedef struct bvh_wide {
     bvh_attachment attachment;
+    const abut_bvh *bvh;
+    atomic_bool is_used; /* since it was created or refitted; an unused tree is not refitted */
     uint32_t node_count, leaf_count;
-    void *nodes, *leaves;
+    void *nodes, *leaves; /* children have higher indices than their parents */
 } bvh_wide;
 
 #ifdef LANES

@@ -13,6 +13,10 @@
 
 enum { LEAVES_MAX = LANES / BVH_WIDTH, NODES_PER_TASK = 32 };
 
+typedef struct wide_box {
+    float lo[3], hi[3];
+} wide_box;
+
 /* A child of a wide node: a node of the BVH, or some neighbours that become one leaf. */
 typedef struct wide_child {
     uint32_t leaf_count; /* of the BVH; more than LEAVES_MAX: a node */
@@ -172,22 +176,19 @@ static uint32_t list_triangles(const abut_bvh *bvh, uint32_t child, uint32_t *tr
     return count;
 }
 
-/* A step is 0 if it would be no normal float; the error is then less than 2^-110. */
-static void fill_leaf(const abut_bvh *bvh, const wide_child *c, wide_leaf *leaf) {
+/* Sets the corners of a leaf, and its box. A step is 0 if it would be no normal float; the error
+ * is then less than 2^-110. */
+static void fit_leaf(const abut_bvh *bvh, wide_leaf *leaf, wide_box *box) {
     const abut_mesh *mesh = bvh->mesh;
     double corner[3][3][LANES];
-    memset(leaf, 0, sizeof *leaf);
-    for (uint32_t i = 0; i < c->part_count; i++)
-        leaf->count += list_triangles(bvh, c->part[i], leaf->triangle + leaf->count);
-    for (uint32_t i = 0; i < LANES; i++) {
-        leaf->triangle[i] = leaf->triangle[i < leaf->count ? i : leaf->count - 1];
+    leaf->step_max = 0;
+    for (uint32_t i = 0; i < LANES; i++)
         for (size_t k = 0; k < 3; k++) {
             vec3 p = mesh->positions[mesh->indices[3 * (size_t)leaf->triangle[i] + k]];
             corner[k][0][i] = p.x * bvh->scale;
             corner[k][1][i] = p.y * bvh->scale;
             corner[k][2][i] = p.z * bvh->scale;
         }
-    }
     for (int axis = 0; axis < 3; axis++) {
         double lo = INFINITY, hi = -INFINITY;
         for (int k = 0; k < 3; k++)
@@ -196,10 +197,11 @@ static void fill_leaf(const abut_bvh *bvh, const wide_child *c, wide_leaf *leaf)
                 hi = corner[k][axis][i] > hi ? corner[k][axis][i] : hi;
             }
         const float origin = bvh_float_below(lo), step = (float)((hi - origin) / BVH_STEPS);
-        leaf->origin[axis] = origin;
+        leaf->origin[axis] = box->lo[axis] = origin;
+        box->hi[axis] = bvh_float_above(hi);
+        leaf->step[axis] = step < FLT_MIN ? 0 : step;
         if (step < FLT_MIN)
             continue;
-        leaf->step[axis] = step;
         leaf->step_max = step > leaf->step_max ? step : leaf->step_max;
         const double per_step = 1 / (double)step;
         for (int k = 0; k < 3; k++)
@@ -208,6 +210,16 @@ static void fill_leaf(const abut_bvh *bvh, const wide_child *c, wide_leaf *leaf)
                 leaf->corner[k][axis][i] = (uint16_t)(steps < BVH_STEPS ? steps : BVH_STEPS);
             }
     }
+}
+
+static void fill_leaf(const abut_bvh *bvh, const wide_child *c, wide_leaf *leaf) {
+    wide_box box;
+    memset(leaf, 0, sizeof *leaf);
+    for (uint32_t i = 0; i < c->part_count; i++)
+        leaf->count += list_triangles(bvh, c->part[i], leaf->triangle + leaf->count);
+    for (uint32_t i = leaf->count; i < LANES; i++)
+        leaf->triangle[i] = leaf->triangle[leaf->count - 1];
+    fit_leaf(bvh, leaf, &box);
 }
 
 /* Sorts children by their distance along the diagonal of an octant, the furthest first; the
@@ -282,7 +294,7 @@ static void fill_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 static abut_status create_wide_tree(bvh_attachment *attachment, void *owner) {
     bvh_wide *tree = (bvh_wide *)attachment;
-    const abut_bvh *bvh = owner;
+    const abut_bvh *bvh = tree->bvh = owner;
     abut_context *context = attachment->context;
     wide_plan plan = {.bvh = bvh};
     plan.below = abuti_allocate(context, bvh->node_count, 1);
@@ -306,11 +318,61 @@ static abut_status create_wide_tree(bvh_attachment *attachment, void *owner) {
     return made ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
+/* ---- refit ---- */
+
+typedef struct refit_data {
+    const bvh_wide *tree;
+    wide_box *boxes; /* of leaves, then of nodes */
+} refit_data;
+
+static void fit_leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const refit_data *refit = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        fit_leaf(refit->tree->bvh, (wide_leaf *)refit->tree->leaves + i, &refit->boxes[i]);
+}
+
+static void fit_node(const refit_data *refit, uint32_t index) {
+    const uint32_t leaf_count = refit->tree->leaf_count;
+    wide_node *node = (wide_node *)refit->tree->nodes + index;
+    wide_box *box = &refit->boxes[leaf_count + index];
+    wide_child c[LANES];
+    for (uint32_t i = 0; i < node->count; i++) {
+        const uint32_t child = node->child[i];
+        const wide_box *from =
+            &refit->boxes[child & BVH_LEAF ? child & ~BVH_LEAF : leaf_count + child];
+        for (int axis = 0; axis < 3; axis++) {
+            const float lo = c[i].lo[axis] = from->lo[axis], hi = c[i].hi[axis] = from->hi[axis];
+            box->lo[axis] = i && box->lo[axis] < lo ? box->lo[axis] : lo;
+            box->hi[axis] = i && box->hi[axis] > hi ? box->hi[axis] : hi;
+        }
+    }
+    quantise_boxes(node, c);
+    fill_order(node, c);
+}
+
+static abut_status refit_wide_tree(bvh_attachment *attachment) {
+    bvh_wide *tree = (bvh_wide *)attachment;
+    refit_data refit = {.tree = tree};
+    attachment->is_unwanted = !atomic_exchange(&tree->is_used, false);
+    if (attachment->is_unwanted)
+        return ABUT_OK;
+    refit.boxes = abuti_allocate(attachment->context, (size_t)tree->leaf_count + tree->node_count,
+                                 sizeof *refit.boxes);
+    if (!refit.boxes)
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(attachment->context, tree->leaf_count, LANES * NODES_PER_TASK,
+                       fit_leaves_task, &refit);
+    for (uint32_t i = tree->node_count; i-- > 0;)
+        fit_node(&refit, i);
+    abuti_release(attachment->context, refit.boxes);
+    return ABUT_OK;
+}
+
 static void destroy_wide_tree(bvh_attachment *attachment) {
     bvh_wide *tree = (bvh_wide *)attachment;
     ABUTI_RELEASE(attachment->context, tree->nodes, tree->leaves);
 }
 
 const bvh_attachment_kind BY_LANES(abuti_bvh_wide) = {sizeof(bvh_wide), create_wide_tree,
-                                                      abuti_bvh_discard_attachment,
-                                                      destroy_wide_tree};
+                                                      refit_wide_tree, destroy_wide_tree};

@@ -6,6 +6,9 @@
 #include "base/simd.h"
 #include "bvh/wide.h"
 
+#include <stdatomic.h>
+#include <time.h>
+
 /* ---- invariants ---- */
 
 /* 40 bytes a triangle; the object itself and one node are there in any case. */
@@ -142,6 +145,51 @@ TEST_THREADS(threads) {
     if (trees[0] != 0x029acfef109eb0f2u || answers[0] != 0x1cd896541c624345u)
         fail_msg("the tree is %016llx with answers %016llx", (unsigned long long)trees[0],
                  (unsigned long long)answers[0]);
+}
+
+/* ---- attachments ---- */
+
+typedef struct slow_part {
+    bvh_attachment attachment;
+} slow_part;
+
+static atomic_int slow_parts; /* that exist */
+
+/* Takes so long that several threads create one at the same time. */
+static abut_status create_slowly(bvh_attachment *attachment, void *owner) {
+    const struct timespec pause = {.tv_nsec = 5000000};
+    atomic_fetch_add(&slow_parts, 1);
+    nanosleep(&pause, NULL);
+    return ABUT_OK;
+}
+
+static void destroy_slow_part(bvh_attachment *attachment) {
+    atomic_fetch_sub(&slow_parts, 1);
+}
+
+static const bvh_attachment_kind slow_kind = {sizeof(slow_part), create_slowly, NULL,
+                                              destroy_slow_part};
+
+static void share_slow_part(void *data, size_t chunk, size_t begin, size_t end) {
+    bvh_attachment *part;
+    if (abuti_bvh_share_attachment(data, &slow_kind, &part) ||
+        part != abuti_bvh_find_attachment(&((abut_bvh *)data)->parts, &slow_kind))
+        atomic_fetch_add(&slow_parts, 1000);
+}
+
+/* Threads that create an attachment at the same time share one. */
+TEST_THREADS(attachments_are_shared) {
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 4);
+    abut_mesh *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abuti_parallel_for(context, 16, 1, share_slow_part, bvh);
+    assert_int_equal(1, atomic_load(&slow_parts));
+    abut_bvh_destroy(bvh);
+    assert_int_equal(0, atomic_load(&slow_parts));
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
 }
 
 /* ---- refit ---- */

@@ -55,22 +55,42 @@ static vec3 compute_offset(const patch_skin *skin, const face_geometry *faces, u
 
 /* ---- creation and refit ---- */
 
+enum { FACES_PER_TASK = 512 };
+
+typedef struct geometry {
+    const patch_skin *skin;
+    face_geometry *faces;
+} geometry;
+
+static void compute_faces(void *data, size_t chunk, size_t begin, size_t end) {
+    const geometry *g = data;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++)
+        compute_face(g->skin, (uint32_t)t, &g->faces[t]);
+}
+
+static void compute_offsets(void *data, size_t chunk, size_t begin, size_t end) {
+    const geometry *g = data;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++)
+        g->skin->offset[v] = compute_offset(g->skin, g->faces, (uint32_t)v);
+}
+
 static abut_status compute_geometry(patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
     abut_context *context = skin->attachment.context;
     face_geometry *faces = abuti_allocate(context, mesh->triangle_count, sizeof *faces);
     if (!faces)
         return ABUT_ERROR_MEMORY;
+    geometry g = {skin, faces};
+    abuti_parallel_for(context, mesh->triangle_count, FACES_PER_TASK, compute_faces, &g);
+    abuti_parallel_for(context, mesh->vertex_count, FACES_PER_TASK, compute_offsets, &g);
     skin->max_offset = 0;
     skin->has_degenerate_triangles = false;
-    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
-        compute_face(skin, t, &faces[t]);
+    for (uint32_t t = 0; t < mesh->triangle_count; t++)
         skin->has_degenerate_triangles |= v3_max_abs(faces[t].normal) == 0;
-    }
-    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
-        skin->offset[v] = compute_offset(skin, faces, v);
+    for (uint32_t v = 0; v < mesh->vertex_count; v++)
         skin->max_offset = real_max(skin->max_offset, v3_length(skin->offset[v]));
-    }
     skin->size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
     abuti_release(context, faces);
     return ABUT_OK;

@@ -67,11 +67,11 @@ abut_status abuti_bvh_share_attachment(const abut_bvh *bvh, const bvh_attachment
             abuti_bvh_create_attachment(bvh->context, kind, (void *)(uintptr_t)bvh, &created);
         if (status)
             return status;
-        created->next = attachments->first;
-        /* Attachments that other threads add meanwhile precede the old ones. */
-        while (!found &&
-               !atomic_compare_exchange_weak(&attachments->first, &created->next, created))
+        do { /* other threads may add attachments meanwhile, also this one */
+            created->next = attachments->first;
             found = abuti_bvh_find_attachment(attachments, kind);
+        } while (!found &&
+                 !atomic_compare_exchange_weak(&attachments->first, &created->next, created));
         if (found) /* another thread was faster */
             destroy_attachment(created);
         else

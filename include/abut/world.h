@@ -169,9 +169,9 @@ ABUT_API void *abut_world_get_user(const abut_world *world, uint32_t id);
 ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
                                         const abut_world_item *item);
 /* Sets the shape of an item that is not rigid.
- *  - A mesh with collider.shape.mesh.deforms: `positions` has one abut_vec3 for each vertex, on the
- *    host, in the coordinates of abut_mesh_create(). The pose of the item is applied to them.
- *    `bones` is null.
+ *  - A mesh with collider.shape.mesh.deforms: `positions` has one abut_vec3 for each vertex, in the
+ *    coordinates of abut_mesh_create(). The pose of the item is applied to them. `bones` is null.
+ *    A buffer, as of a skinner, is downloaded.
  *  - A character: `bones` and `positions` as for abut_radial_set_positions().
  * Returns ABUT_ERROR_ARGUMENT for other items and for positions that abut_mesh_create() rejects. On
  * failure nothing changes. Not thread-safe. */

@@ -549,6 +549,55 @@ TEST(poses_in_buffers) {
     abut_buffer_destroy(short_buffer);
 }
 
+/* Positions of a mesh in a buffer are those on the host, also for a world on the CPU. */
+TEST(shapes_in_buffers) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *ball = NULL;
+    shape.segments = 4;
+    assert_ok(abut_shape_create(serial, &shape, &ball));
+    const uint32_t count = abut_mesh_vertex_count(ball);
+    const size_t bytes = count * sizeof(abut_vec3);
+    abut_vec3 *positions = malloc(bytes);
+    abut_buffer *buffer, *short_buffer;
+    abut_contact lists[2][256];
+    uint64_t counts[2];
+    assert_non_null(positions);
+    assert_ok(abut_buffer_create(device, bytes, &buffer));
+    assert_ok(abut_buffer_create(device, bytes - 8, &short_buffer));
+    for (uint32_t i = 0; i < count; i++)
+        positions[i] = v3_add(v3_scale(abut_mesh_local_positions(ball)[i], 1.1), v3(0.4, 0, 0));
+    assert_ok(abut_buffer_write(buffer, 0, positions, bytes));
+    for (int k = 0; k < 4; k++) {
+        const abut_world_options options = {.size = sizeof options,
+                                            .device = k & 1 ? device : NULL};
+        abut_world_item item = abut_world_item_default();
+        abut_contacts found = {.size = sizeof found, .list = lists[k > 0], .capacity = 256};
+        abut_world *world;
+        uint32_t id;
+        assert_ok(abut_world_create(serial, &options, &world));
+        item.collider = abut_collider_from_mesh(ball, abut_pose_identity());
+        item.method = ABUT_WORLD_EXACT;
+        assert_ok(abut_world_add(world, &item, &id));
+        item.collider.pose.translation.x = 0.4;
+        item.collider.shape.mesh.deforms = true;
+        assert_ok(abut_world_add(world, &item, &id));
+        assert_refused("bytes",
+                       abut_world_set_positions(world, id, NULL, abut_array_buffer(short_buffer)));
+        assert_ok(abut_world_set_positions(world, id, NULL,
+                                           k & 2 ? abut_array_buffer(buffer)
+                                                 : abut_array_host(positions)));
+        assert_ok(abut_world_contacts(world, &found));
+        counts[k > 0] = found.count;
+        assert_true(counts[0] > 0 && counts[0] == counts[k > 0]);
+        assert_memory_equal(lists[0], lists[k > 0], counts[0] * sizeof(abut_contact));
+        abut_world_destroy(world);
+    }
+    abut_buffer_destroy(buffer);
+    abut_buffer_destroy(short_buffer);
+    abut_mesh_destroy(ball);
+    free(positions);
+}
+
 /* ---- failures ---- */
 
 static abut_status live_a_little(abut_context *context, void *data) {

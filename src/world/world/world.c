@@ -602,11 +602,21 @@ abut_status abuti_world_deform(const char *function, world_item *item, const vec
 }
 
 static abut_status deform_mesh(const char *function, world_item *item, abut_array positions) {
-    if (positions.host)
-        return abuti_world_deform(function, item, positions.host);
-    return positions.buffer ? abuti_fail(ABUT_ERROR_ARGUMENT,
-                                         "%s: positions of a mesh must be in host memory", function)
-                            : abuti_null(function, "positions");
+    abut_context *context = item->asset->mesh->context;
+    const uint32_t count = item->asset->mesh->vertex_count;
+    vec3 *read = NULL;
+    abut_status status = ABUT_OK;
+    if (!positions.host && !positions.buffer)
+        return abuti_null(function, "positions");
+    if (positions.buffer) {
+        status = ABUTI_ALLOCATE(context, ABUTI_ARRAY(read, count));
+        if (!status)
+            status = abut_buffer_read(positions.buffer, 0, read, count * sizeof *read);
+    }
+    if (!status)
+        status = abuti_world_deform(function, item, read ? read : positions.host);
+    abuti_release(context, read);
+    return status;
 }
 
 abut_status abut_world_set_positions(abut_world *world, uint32_t id,

@@ -44,13 +44,14 @@ static abut_cloth *make_cloth(void) {
     abut_mesh *sheet, *box;
     abut_cloth *cloth;
     uint32_t index;
-    shape.segments = 2;
+    shape.segments = shape.rings = 2;
     options.gravity.z = -9;
     options.substeps = 1;
     options.body_may_lag = true;
     below.pose.translation.z = -0.6;
     FUZZ_CHECK(!abut_shape_create(fuzz_context(), &shape, &sheet));
     shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.segments = 1;
     FUZZ_CHECK(!abut_shape_create(fuzz_context(), &shape, &box));
     FUZZ_CHECK(!abut_cloth_create(fuzz_context(), &options, &cloth));
     FUZZ_CHECK(!abut_cloth_add_sheet(cloth, sheet, NULL, &index));

@@ -9,27 +9,15 @@
  * The checksum detects damage. Forged bytes can only choose numbers within the range that callers
  * can also pass, and the next step tests that the start has no intersections.
  */
-#include "cloth/cloth.h"
+#include "cloth/state.h"
 
 #include "base/checksum.h"
+#include "cloth/cloth.h"
 
 #include <float.h>
 
 #define MAGIC "\211abuts\r\n"
 enum { VERSION = 1, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
-
-static const char restore_function[] = "abut_cloth_restore";
-
-typedef struct state_head {
-    unsigned char magic[8];
-    uint32_t order, version;
-    uint64_t options;                 /* digest */
-    uint64_t item_counts[2];          /* indices of sheets and of bodies, also free ones */
-    uint64_t vertices, body_vertices; /* of all sheets, and of all bodies */
-    uint64_t goal_count;              /* body_vertices if bodies may lag, otherwise 0 */
-    uint64_t hold_count;
-    vec3 wind;
-} state_head;
 
 /* An attachment, with its target at the start and end of the next step; see cloth_hold. */
 typedef struct hold_record {
@@ -42,14 +30,9 @@ typedef struct point_record {
     float x, y, z;
 } point_record;
 
-_Static_assert(sizeof(state_head) == 96 && sizeof(hold_record) == 96 && sizeof(point_record) == 12,
+_Static_assert(sizeof(cloth_state_head) == 96 && sizeof(hold_record) == 96 &&
+                   sizeof(point_record) == 12,
                "layout in states");
-
-/* The parts of a state. */
-typedef struct state_parts {
-    state_head head;
-    const unsigned char *digests, *velocities, *targets, *holds, *points;
-} state_parts;
 
 /* ---- digests ---- */
 
@@ -100,32 +83,32 @@ static abut_status open_state(abut_cloth *c) {
                                                                   : status;
 }
 
-static uint64_t item_count(const state_head *head) {
+static uint64_t item_count(const cloth_state_head *head) {
     return head->item_counts[SHEETS] + head->item_counts[BODIES];
 }
 
-static uint64_t point_count(const state_head *head) {
+static uint64_t point_count(const cloth_state_head *head) {
     return head->vertices + head->body_vertices + head->goal_count;
 }
 
-static size_t state_bytes(const state_head *head) {
+static size_t state_bytes(const cloth_state_head *head) {
     return sizeof *head + (size_t)item_count(head) * sizeof(uint64_t) +
            (size_t)(head->vertices + head->body_vertices) * sizeof(vec3) +
            (size_t)head->hold_count * sizeof(hold_record) +
            (size_t)point_count(head) * sizeof(point_record) + CHECKSUM_BYTES;
 }
 
-static state_head make_head(const abut_cloth *c) {
-    state_head head = {.magic = {0},
-                       .order = ORDER,
-                       .version = VERSION,
-                       .options = digest_options(c),
-                       .item_counts = {cloth_count_of(c, SHEETS), cloth_count_of(c, BODIES)},
-                       .vertices = c->vertices,
-                       .body_vertices = c->all_vertices - c->vertices,
-                       .goal_count = c->goal ? c->all_vertices - c->vertices : 0,
-                       .hold_count = c->holds.count,
-                       .wind = c->options.wind};
+static cloth_state_head make_head(const abut_cloth *c) {
+    cloth_state_head head = {.magic = {0},
+                             .order = ORDER,
+                             .version = VERSION,
+                             .options = digest_options(c),
+                             .item_counts = {cloth_count_of(c, SHEETS), cloth_count_of(c, BODIES)},
+                             .vertices = c->vertices,
+                             .body_vertices = c->all_vertices - c->vertices,
+                             .goal_count = c->goal ? c->all_vertices - c->vertices : 0,
+                             .hold_count = c->holds.count,
+                             .wind = c->options.wind};
     memcpy(head.magic, MAGIC, sizeof head.magic);
     return head;
 }
@@ -169,97 +152,108 @@ static unsigned char *append_points(unsigned char *to, const vec3 *points, size_
     return to;
 }
 
-static void write_state(const abut_cloth *c, const state_head *head, unsigned char *state) {
-    unsigned char *to = append_bytes(state, head, sizeof *head);
+abut_status abuti_cloth_measure_state(abut_cloth *c, size_t *bytes) {
+    abut_status status = open_state(c);
+    if (status)
+        return status;
+    const cloth_state_head head = make_head(c);
+    *bytes = state_bytes(&head);
+    return ABUT_OK;
+}
+
+void abuti_cloth_write_state(const abut_cloth *c, void *bytes) {
+    const cloth_state_head head = make_head(c);
+    unsigned char *to = append_bytes(bytes, &head, sizeof head);
     to = append_digests(to, c);
     to = append_bytes(to, c->velocity, c->vertices * sizeof *c->velocity);
-    to = append_bytes(to, c->target, (size_t)head->body_vertices * sizeof *c->target);
+    to = append_bytes(to, c->target, (size_t)head.body_vertices * sizeof *c->target);
     to = append_holds(to, c);
     to = append_points(to, c->position, c->all_vertices);
-    to = append_points(to, c->goal, (size_t)head->goal_count);
-    const uint64_t sum = abuti_checksum(state, state_bytes(head) - CHECKSUM_BYTES);
+    to = append_points(to, c->goal, (size_t)head.goal_count);
+    const uint64_t sum = abuti_checksum(bytes, state_bytes(&head) - CHECKSUM_BYTES);
     append_bytes(to, &sum, sizeof sum);
 }
 
 abut_status abut_cloth_save(abut_cloth *cloth, abut_byte_list *bytes) {
+    size_t count = 0;
     if (!cloth)
         return abuti_null(__func__, "cloth");
     abut_status status = ABUTI_LIST_CHECK(__func__, "bytes", bytes);
     if (!status)
-        status = open_state(cloth);
-    if (status)
-        return status;
-    const state_head head = make_head(cloth);
-    status = ABUTI_LIST_COUNT(__func__, "bytes", bytes, state_bytes(&head));
+        status = abuti_cloth_measure_state(cloth, &count);
     if (!status)
-        write_state(cloth, &head, bytes->list);
+        status = ABUTI_LIST_COUNT(__func__, "bytes", bytes, count);
+    if (!status)
+        abuti_cloth_write_state(cloth, bytes->list);
     return status;
 }
 
 /* ---- reading ---- */
 
-static abut_status fail_damaged(const char *what) {
-    return abuti_fail(ABUT_ERROR_FORMAT, "%s: the state %s", restore_function, what);
+static abut_status fail_damaged(const char *function, const char *what) {
+    return abuti_fail(ABUT_ERROR_FORMAT, "%s: the state %s", function, what);
 }
 
-static abut_status read_head(const unsigned char *state, size_t bytes, state_head *head) {
+static abut_status read_head(const unsigned char *bytes, size_t count, cloth_saved_state *state) {
+    cloth_state_head *head = &state->head;
     uint64_t sum;
-    if (bytes < sizeof *head + CHECKSUM_BYTES || memcmp(state, MAGIC, sizeof head->magic) != 0)
-        return fail_damaged("is not the state of a cloth, or is damaged: its header is wrong");
-    memcpy(head, state, sizeof *head);
+    if (count < sizeof *head + CHECKSUM_BYTES || memcmp(bytes, MAGIC, sizeof head->magic) != 0)
+        return fail_damaged(state->function,
+                            "is not the state of a cloth, or is damaged: its header is wrong");
+    memcpy(head, bytes, sizeof *head);
     if (head->order != ORDER)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
                           "%s: the state was saved on a machine with the other byte order",
-                          restore_function);
+                          state->function);
     if (head->version != VERSION)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
                           "%s: the state was written by another version of abut (its format is "
                           "%u, this version reads %d)",
-                          restore_function, head->version, VERSION);
+                          state->function, head->version, VERSION);
     /* Each element takes bytes, so that larger counts are damage, and sums do not overflow. */
     const uint64_t counts[] = {
         head->item_counts[SHEETS], head->item_counts[BODIES], head->vertices,
         head->body_vertices,       head->goal_count,          head->hold_count};
-    bool is_sane = bytes <= SIZE_MAX / 1024;
+    bool is_sane = count <= SIZE_MAX / 1024;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        is_sane &= counts[i] <= bytes;
-    if (!is_sane || state_bytes(head) != bytes)
-        return fail_damaged("is damaged: its length is wrong");
-    memcpy(&sum, state + bytes - CHECKSUM_BYTES, sizeof sum);
-    if (sum != abuti_checksum(state, bytes - CHECKSUM_BYTES))
-        return fail_damaged("is damaged: it fails its checksum");
-    return ABUT_OK;
+        is_sane &= counts[i] <= count;
+    if (!is_sane || state_bytes(head) != count)
+        return fail_damaged(state->function, "is damaged: its length is wrong");
+    memcpy(&sum, bytes + count - CHECKSUM_BYTES, sizeof sum);
+    return sum == abuti_checksum(bytes, count - CHECKSUM_BYTES)
+               ? ABUT_OK
+               : fail_damaged(state->function, "is damaged: it fails its checksum");
 }
 
-static void find_parts(const unsigned char *state, state_parts *parts) {
-    const state_head *head = &parts->head;
-    parts->digests = state + sizeof *head;
-    parts->velocities = parts->digests + item_count(head) * sizeof(uint64_t);
-    parts->targets = parts->velocities + head->vertices * sizeof(vec3);
-    parts->holds = parts->targets + head->body_vertices * sizeof(vec3);
-    parts->points = parts->holds + head->hold_count * sizeof(hold_record);
+static void find_parts(const unsigned char *bytes, cloth_saved_state *state) {
+    const cloth_state_head *head = &state->head;
+    state->digests = bytes + sizeof *head;
+    state->velocities = state->digests + item_count(head) * sizeof(uint64_t);
+    state->targets = state->velocities + head->vertices * sizeof(vec3);
+    state->holds = state->targets + head->body_vertices * sizeof(vec3);
+    state->points = state->holds + head->hold_count * sizeof(hold_record);
 }
 
-static hold_record read_hold(const state_parts *parts, size_t h) {
+static hold_record read_hold(const cloth_saved_state *state, size_t h) {
     hold_record record;
-    memcpy(&record, parts->holds + h * sizeof record, sizeof record);
+    memcpy(&record, state->holds + h * sizeof record, sizeof record);
     return record;
 }
 
-static vec3 read_point(const state_parts *parts, size_t i) {
+static vec3 read_point(const cloth_saved_state *state, size_t i) {
     point_record p;
-    memcpy(&p, parts->points + i * sizeof p, sizeof p);
+    memcpy(&p, state->points + i * sizeof p, sizeof p);
     return v3((double)p.x, (double)p.y, (double)p.z);
 }
 
 /* ---- validation ---- */
 
 /* Whether the state belongs to a cloth with these sheets and bodies. */
-static abut_status check_items(const abut_cloth *c, const state_parts *parts) {
+static abut_status check_items(const abut_cloth *c, const cloth_saved_state *state) {
     static const char *const names[2] = {"sheet", "body"};
-    const unsigned char *from = parts->digests;
+    const unsigned char *from = state->digests;
     for (int group = 0; group < 2; group++) {
-        const uint64_t saved_count = parts->head.item_counts[group],
+        const uint64_t saved_count = state->head.item_counts[group],
                        count = cloth_count_of(c, group);
         for (uint64_t i = 0; i < saved_count || i < count; i++) {
             uint64_t saved = 0;
@@ -267,7 +261,7 @@ static abut_status check_items(const abut_cloth *c, const state_parts *parts) {
                 memcpy(&saved, from + i * sizeof saved, sizeof saved);
             const uint64_t now = digest_item(c, group, i);
             if (saved != now)
-                return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s %llu %s", restore_function,
+                return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s %llu %s", state->function,
                                   names[group], (unsigned long long)i,
                                   !now     ? "is missing; add the sheets and bodies of the cloth "
                                              "that was saved"
@@ -282,19 +276,20 @@ static abut_status check_items(const abut_cloth *c, const state_parts *parts) {
     return ABUT_OK;
 }
 
-static abut_status check_cloth(const abut_cloth *c, const state_parts *parts) {
-    const state_head *head = &parts->head;
+static abut_status check_cloth(const abut_cloth *c, const cloth_saved_state *state) {
+    const cloth_state_head *head = &state->head;
     if (head->options != digest_options(c))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the cloth has other options than the saved one",
-                          restore_function);
-    abut_status status = check_items(c, parts);
+                          state->function);
+    abut_status status = check_items(c, state);
     if (status)
         return status;
     const uint64_t body_vertices = c->all_vertices - c->vertices;
     return head->vertices == c->vertices && head->body_vertices == body_vertices &&
                    head->goal_count == (c->goal ? body_vertices : 0)
                ? ABUT_OK
-               : fail_damaged("is damaged: it has another number of vertices than its sheets and "
+               : fail_damaged(state->function,
+                              "is damaged: it has another number of vertices than its sheets and "
                               "bodies");
 }
 
@@ -308,18 +303,19 @@ static bool are_within(const unsigned char *numbers, size_t count, double limit)
     return true;
 }
 
-static abut_status check_numbers(const state_parts *parts) {
-    const state_head *head = &parts->head;
+static abut_status check_numbers(const cloth_saved_state *state) {
+    const cloth_state_head *head = &state->head;
     const double wind[3] = {head->wind.x, head->wind.y, head->wind.z};
     if (!are_within((const unsigned char *)wind, 3, CLOTH_VALUE_MAX) ||
-        !are_within(parts->velocities, 3 * (size_t)head->vertices, DBL_MAX))
-        return fail_damaged("is damaged: a velocity is not finite");
+        !are_within(state->velocities, 3 * (size_t)head->vertices, DBL_MAX))
+        return fail_damaged(state->function, "is damaged: a velocity is not finite");
     bool are_near =
-        are_within(parts->targets, 3 * (size_t)head->body_vertices, ABUT_CLOTH_COORDINATE_MAX);
+        are_within(state->targets, 3 * (size_t)head->body_vertices, ABUT_CLOTH_COORDINATE_MAX);
     for (size_t i = 0; i < point_count(head); i++)
-        are_near &= cloth_is_near(read_point(parts, i));
+        are_near &= cloth_is_near(read_point(state, i));
     return are_near ? ABUT_OK
-                    : fail_damaged("is damaged: a position is not finite or out of range");
+                    : fail_damaged(state->function,
+                                   "is damaged: a position is not finite or out of range");
 }
 
 static bool hold_is_valid(const abut_cloth *c, const hold_record *h) {
@@ -333,42 +329,43 @@ static bool hold_is_valid(const abut_cloth *c, const hold_record *h) {
 }
 
 /* Each vertex has at most one attachment. */
-static abut_status check_holds(const abut_cloth *c, const state_parts *parts) {
-    const size_t count = (size_t)parts->head.hold_count;
+static abut_status check_holds(const abut_cloth *c, const cloth_saved_state *state) {
+    const size_t count = (size_t)state->head.hold_count;
     unsigned char *seen = abuti_allocate_zeroed(c->context, c->vertices, 1);
     if (!seen)
         return ABUT_ERROR_MEMORY;
     bool is_valid = true;
     for (size_t h = 0; h < count && is_valid; h++) {
-        const hold_record record = read_hold(parts, h);
+        const hold_record record = read_hold(state, h);
         is_valid = hold_is_valid(c, &record) && !seen[record.vertex]++;
     }
     abuti_release(c->context, seen);
-    return is_valid ? ABUT_OK : fail_damaged("is damaged: it has an invalid attachment");
+    return is_valid ? ABUT_OK
+                    : fail_damaged(state->function, "is damaged: it has an invalid attachment");
 }
 
 /* ---- restore ---- */
 
-static void set_points(abut_cloth *c, const state_parts *parts) {
-    const state_head *head = &parts->head;
+static void set_points(abut_cloth *c, const cloth_saved_state *state) {
+    const cloth_state_head *head = &state->head;
     for (size_t i = 0; i < c->all_vertices; i++)
-        c->position[i] = c->aim[i] = read_point(parts, i);
+        c->position[i] = c->aim[i] = read_point(state, i);
     for (size_t i = 0; i < head->goal_count; i++)
-        c->goal[i] = read_point(parts, c->all_vertices + i);
+        c->goal[i] = read_point(state, c->all_vertices + i);
     if (head->vertices)
-        memcpy(c->velocity, parts->velocities, c->vertices * sizeof *c->velocity);
+        memcpy(c->velocity, state->velocities, c->vertices * sizeof *c->velocity);
     if (head->body_vertices)
-        memcpy(c->target, parts->targets, (size_t)head->body_vertices * sizeof *c->target);
+        memcpy(c->target, state->targets, (size_t)head->body_vertices * sizeof *c->target);
     c->options.wind = head->wind;
 }
 
 /* `holds` and `given` have the capacity. */
-static void set_holds(abut_cloth *c, const state_parts *parts) {
+static void set_holds(abut_cloth *c, const cloth_saved_state *state) {
     abuti_cloth_drop_all_holds(c);
-    c->holds.count = (size_t)parts->head.hold_count;
+    c->holds.count = (size_t)state->head.hold_count;
     c->given.count = 2 * c->holds.count;
     for (size_t h = 0; h < c->holds.count; h++) {
-        const hold_record record = read_hold(parts, h);
+        const hold_record record = read_hold(state, h);
         cloth_hold hold = {.vertex = record.vertex,
                            .triangle = record.triangle,
                            .offset = record.offset,
@@ -396,26 +393,40 @@ static void forget_last_step(abut_cloth *c) {
     c->is_prepared = c->is_checked = false;
 }
 
-static abut_status restore_state(abut_cloth *c, const unsigned char *state, size_t bytes) {
-    state_parts parts;
-    abut_status status = read_head(state, bytes, &parts.head);
+abut_status abuti_cloth_read_state(const char *function, abut_cloth *c, const void *bytes,
+                                   size_t count, cloth_saved_state *state) {
+    state->function = function;
+    abut_status status = read_head(bytes, count, state);
     if (status)
         return status;
-    find_parts(state, &parts);
-    const size_t holds = (size_t)parts.head.hold_count;
-    if ((status = open_state(c)) || (status = check_cloth(c, &parts)) ||
-        (status = check_numbers(&parts)) || (status = check_holds(c, &parts)) ||
-        (status = abuti_vector_reserve(c->context, &c->holds, holds, sizeof(cloth_hold))) ||
-        (status = abuti_vector_reserve(c->context, &c->given, 2 * holds, sizeof(vec3))))
+    find_parts(bytes, state);
+    const size_t holds = (size_t)state->head.hold_count;
+    if ((status = open_state(c)) || (status = check_cloth(c, state)) ||
+        (status = check_numbers(state)) || (status = check_holds(c, state)) ||
+        (status = abuti_vector_reserve(c->context, &c->holds, holds, sizeof(cloth_hold))))
         return status;
-    set_points(c, &parts);
-    set_holds(c, &parts);
+    return abuti_vector_reserve(c->context, &c->given, 2 * holds, sizeof(vec3));
+}
+
+void abuti_cloth_state_positions(const abut_cloth *c, const cloth_saved_state *state,
+                                 uint32_t sheet, vec3 *to) {
+    const cloth_item *item = cloth_item_of(c, SHEETS, sheet);
+    for (size_t i = 0; i < item->mesh->vertex_count; i++)
+        to[i] = read_point(state, item->vertex + i);
+}
+
+void abuti_cloth_set_state(abut_cloth *c, const cloth_saved_state *state) {
+    set_points(c, state);
+    set_holds(c, state);
     forget_last_step(c);
-    return ABUT_OK;
 }
 
 abut_status abut_cloth_restore(abut_cloth *cloth, const void *state, size_t bytes) {
+    cloth_saved_state read;
     if (!cloth || !state)
-        return abuti_null(restore_function, cloth ? "state" : "cloth");
-    return restore_state(cloth, state, bytes);
+        return abuti_null(__func__, cloth ? "state" : "cloth");
+    abut_status status = abuti_cloth_read_state(__func__, cloth, state, bytes, &read);
+    if (!status)
+        abuti_cloth_set_state(cloth, &read);
+    return status;
 }

@@ -334,19 +334,25 @@ ABUT_API abut_status abut_world_events(abut_world *world, abut_world_event_list 
 
 /* ---- save and restore ---- */
 
-/* Writes the state that a world keeps between steps: the hint of each pair (abut_world_contacts)
- * and the pairs that the previous abut_world_events() reported. The caller stores items, poses,
- * shapes, options and ignored pairs. Computes the contacts if they are not up to date. The size is
- * 72 bytes, plus 8 for each id, plus 24 for each candidate pair. If abut_world_events() was not
- * called since the contacts were computed, the size is 112 bytes more for each reported pair. Not
- * thread-safe. */
+/* Writes the state that a world keeps between steps: the hint of each pair (abut_world_contacts),
+ * the pairs that the previous abut_world_events() reported, which items have a start of the next
+ * abut_world_step(), and the state of its cloth (abut_cloth_save()). The caller stores items,
+ * poses, shapes except those of sheets, options and ignored pairs. Computes the contacts if they
+ * are not up to date. The size is 80 bytes, plus 9 for each id, plus 24 for each candidate pair,
+ * plus the state of the cloth. If abut_world_events() was not called since the contacts were
+ * computed, the size is 112 bytes more for each reported pair. Not thread-safe. */
 ABUT_API abut_status abut_world_save(abut_world *world, abut_byte_list *bytes);
 /* Restores a saved state. The items must be those of the saved world, with the same ids, shapes,
- * groups, options and ignored pairs, at the saved poses bit for bit. Recomputes all contacts with
- * the saved hints and compares them with a digest of the saved contacts. So it takes as long as a
- * step in which all items move. Afterwards equal calls give the same contacts, contact ids and
- * events as in the saved world, bit for bit. The exception is the ids of items that are added
- * later: they depend on the order in which the ids of this world were freed.
+ * groups, options and ignored pairs, at the saved poses bit for bit. Sheets get their saved shapes,
+ * attachments and velocities. The items that cloth collides with must have been added to it in the
+ * same order, as in a world that was created in the same way. Recomputes all contacts with the
+ * saved hints and compares them with a digest of the saved contacts. So it takes as long as a step
+ * in which all items move. Afterwards equal calls give the same contacts, contact ids, events,
+ * impacts and cloth as in the saved world, bit for bit. The exception is the ids of items that are
+ * added later: they depend on the order in which the ids of this world were freed.
+ *
+ * The next abut_world_step() starts where items are now. So save and restore after a step, before
+ * items move on. Impulses of cloth on bodies are 0 until then.
  *
  * Returns ABUT_ERROR_FORMAT if the bytes are damaged or not a state, and ABUT_ERROR_UNSUPPORTED for
  * another version or byte order of the format. Returns ABUT_ERROR_ARGUMENT for a state of another

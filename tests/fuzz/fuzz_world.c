@@ -4,14 +4,14 @@
 
 #include "base/checksum.h"
 
-enum { HEAD = 64, ROOM = 4096 };
+enum { HEAD = 72, ROOM = 4096 };
 
 /* With the first byte odd the marks and the checksum are put right, else nothing but the first
  * bytes would ever be looked at. */
 static void mend(uint8_t *state, size_t bytes) {
     if (bytes < HEAD + 8)
         return;
-    memcpy(state, "\211abutw\r\n\4\3\2\1\1\0\0", 16);
+    memcpy(state, "\211abutw\r\n\4\3\2\1\4\0\0", 16);
     uint64_t sum = abuti_checksum(state, bytes - 8);
     memcpy(state + bytes - 8, &sum, sizeof sum);
 }

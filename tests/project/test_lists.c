@@ -74,6 +74,9 @@ static abut_status call_events(any_list *to) {
 static abut_status call_save(any_list *to) {
     return abut_world_save(world, (abut_byte_list *)to);
 }
+static abut_status call_save_cloth(any_list *to) {
+    return abut_cloth_save(cloth, (abut_byte_list *)to);
+}
 
 static const struct {
     const char *name; /* of the parameter */
@@ -94,6 +97,7 @@ static const struct {
     {"pairs", sizeof(abut_world_pair), call_pairs},
     {"events", sizeof(abut_world_event), call_events},
     {"bytes", 1, call_save},
+    {"bytes", 1, call_save_cloth},
 };
 
 /* Two crossing squares, with boundaries: one mesh that intersects itself. */

@@ -149,6 +149,16 @@ def pointer(array: Array) -> int:
         return int(array.ctypes.data)
 
 
+def state_bytes(state: Any) -> Array:
+    """Returns the bytes of a saved state as an array."""
+    try:
+        return np.frombuffer(state, np.uint8)
+    except (TypeError, BufferError, AttributeError):
+        raise TypeError(f"state must be bytes, as save() returns them, not {type(state).__name__}") from None
+    except ValueError as problem:
+        raise ArgumentError(f"state: {problem}") from None
+
+
 def fill(kind: Any, room: Array, call: Callable[[Any], bool]) -> Array:
     """Calls `call` with an output list of type `kind` in the memory of `room`, until it returns that the list was large
     enough. Returns the elements that it wrote."""

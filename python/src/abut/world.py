@@ -23,6 +23,7 @@ from ._arrays import (
     pointer,
     pose as read_pose,
     record,
+    state_bytes,
     vector,
     vectors,
 )
@@ -584,12 +585,7 @@ class World(Owner):
         the same ids, at the saved poses, bit for bit; otherwise the call raises and does not change the world. After
         it, both worlds compute the same contacts and events, bit for bit. The call costs as much as a step in which
         all bodies move."""
-        try:
-            given = np.frombuffer(state, np.uint8)
-        except (TypeError, BufferError, AttributeError):
-            raise TypeError(f"state must be bytes, as save() returns them, not {type(state).__name__}") from None
-        except ValueError as problem:
-            raise ArgumentError(f"state: {problem}") from None
+        given = state_bytes(state)
         run(lib.abut_world_restore, self._handle, pointer(given), len(given), uses=self._fields)
         return self
 

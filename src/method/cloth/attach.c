@@ -113,6 +113,11 @@ static bool is_sane(double number) {
     return fabs(number) <= ABUT_CLOTH_COORDINATE_MAX;
 }
 
+bool abuti_cloth_weights_are_valid(const double weights[3], double offset) {
+    return is_sane(weights[0]) && is_sane(weights[1]) && is_sane(weights[2]) && is_sane(offset) &&
+           fabs(weights[0] + weights[1] + weights[2] - 1) <= WEIGHT_TOLERANCE;
+}
+
 /* Without duplicates: those need all vertices. */
 static abut_status check_attachment(const char *function, const abut_cloth *c, uint32_t sheet,
                                     const abut_cloth_attachment *list, uint32_t i) {
@@ -184,6 +189,12 @@ static void drop_hold(abut_cloth *c, uint32_t h) {
     memcpy(&given[2 * (size_t)h], &given[2 * last], 2 * sizeof *given);
     c->given.count = 2 * c->holds.count;
     free_vertex(c, v);
+    c->holds_changed = true;
+}
+
+void abuti_cloth_drop_all_holds(abut_cloth *c) {
+    while (c->holds.count)
+        drop_hold(c, (uint32_t)c->holds.count - 1);
     c->holds_changed = true;
 }
 

@@ -5,13 +5,11 @@
 
 /* ---- create ---- */
 
-#define VALUE_MAX 1e30
-
 static abut_status check_vector(const char *function, const char *name, vec3 v) {
-    if (v3_max_abs(v) <= VALUE_MAX && !isnan(v.x) && !isnan(v.y) && !isnan(v.z))
+    if (v3_max_abs(v) <= CLOTH_VALUE_MAX && !isnan(v.x) && !isnan(v.y) && !isnan(v.z))
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is (%g, %g, %g); each must be from %g to %g",
-                      function, name, v.x, v.y, v.z, -VALUE_MAX, VALUE_MAX);
+                      function, name, v.x, v.y, v.z, -CLOTH_VALUE_MAX, CLOTH_VALUE_MAX);
 }
 
 abut_status abut_cloth_create(abut_context *context, const abut_cloth_options *options,
@@ -25,7 +23,8 @@ abut_status abut_cloth_create(abut_context *context, const abut_cloth_options *o
     if (!status)
         status = check_vector(__func__, "options->wind", o.wind);
     if (!status)
-        status = abuti_check_range(__func__, "options->drag", o.drag, 0, VALUE_MAX, "N s/m^3");
+        status =
+            abuti_check_range(__func__, "options->drag", o.drag, 0, CLOTH_VALUE_MAX, "N s/m^3");
     if (!status && o.substeps > ABUT_CLOTH_SUBSTEPS_MAX)
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->substeps is %u; it must be from 0 to %d",
@@ -101,7 +100,7 @@ static abut_status read_material(const char *function, const abut_cloth_material
                   {"material->thickness", "m", m->thickness},
                   {"material->friction", "(a coefficient)", m->friction}};
     for (size_t i = 0; i < sizeof values / sizeof *values && !status; i++)
-        status = abuti_check_range(function, values[i].name, values[i].value, 0, VALUE_MAX,
+        status = abuti_check_range(function, values[i].name, values[i].value, 0, CLOTH_VALUE_MAX,
                                    values[i].unit);
     return status;
 }
@@ -190,7 +189,7 @@ abut_status abut_cloth_add_body(abut_cloth *cloth, abut_mesh *mesh,
         status = abuti_pose_check(__func__, "options->pose", &item.options.pose);
     if (!status)
         status = abuti_check_range(__func__, "options->friction", item.options.friction, 0,
-                                   VALUE_MAX, "(a coefficient)");
+                                   CLOTH_VALUE_MAX, "(a coefficient)");
     if (status)
         return status;
     return add_item(__func__, cloth, BODIES, &item, body);

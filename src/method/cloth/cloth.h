@@ -164,6 +164,9 @@ static inline uint32_t cloth_first_of(const abut_cloth *c, int group, uint32_t i
 
 /* ---- cloth.c ---- */
 
+/* The largest magnitude of options and materials. */
+#define CLOTH_VALUE_MAX 1e30
+
 /* Fails if there is no such sheet or body, or if it was removed. */
 abut_status abuti_cloth_check(const char *function, const abut_cloth *c, int group, uint32_t index);
 /* The guarantee of the next step. */
@@ -189,6 +192,9 @@ void abuti_cloth_free_patches(abut_cloth *c);
 
 /* Removes the attachments of a sheet, or to a body. */
 void abuti_cloth_drop_holds(abut_cloth *c, int group, const cloth_item *item);
+void abuti_cloth_drop_all_holds(abut_cloth *c);
+/* Whether weights are finite, in range, and sum to 1. */
+bool abuti_cloth_weights_are_valid(const double weights[3], double offset);
 /* Called after a step was accepted. */
 void abuti_cloth_finish_holds(abut_cloth *c);
 

@@ -6,6 +6,7 @@
  */
 #include "world/world.h"
 
+#include "cloth/state.h"
 #include "geom/pose.h"
 
 #define MARGIN 1.1 /* thicknesses: cloth keeps one from its contacts */
@@ -68,26 +69,47 @@ void abuti_world_remove_from_cloth(abut_world *world, const world_item *item) {
         (void)abut_cloth_remove_body(world->cloth, item->track->body);
 }
 
-abut_status abuti_world_fetch_sheets(abut_world *world) {
+/* Gives an item the positions of its sheet: those of a saved state, or the current ones. */
+static abut_status update_sheet(abut_world *world, world_item *item,
+                                const cloth_saved_state *state) {
+    const uint32_t sheet = item->track->sheet, count = item->asset->mesh->vertex_count;
+    vec3 *positions = abuti_allocate(world->context, count, sizeof *positions);
+    abut_status status = positions ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status && state)
+        abuti_cloth_state_positions(world->cloth, state, sheet, positions);
+    else if (!status)
+        status = abut_cloth_get_positions(world->cloth, sheet, abut_array_host(positions));
+    if (!status)
+        status =
+            abuti_world_deform(state ? "abut_world_restore" : "abut_world_step", item, positions);
+    if (!status)
+        abuti_world_new_state(world, item);
+    abuti_release(world->context, positions);
+    return status;
+}
+
+static abut_status update_sheets(abut_world *world, const cloth_saved_state *state) {
     abut_status status = ABUT_OK;
-    for (size_t i = 0; world->has_old_sheets && i < world->items.count && !status; i++) {
+    for (size_t i = 0; i < world->items.count && !status; i++) {
         world_item *item = &world_items(world)[i];
-        if (!item->used || !world_is_sheet(item))
-            continue;
-        vec3 *positions =
-            abuti_allocate(world->context, item->asset->mesh->vertex_count, sizeof *positions);
-        status = positions ? abut_cloth_get_positions(world->cloth, item->track->sheet,
-                                                      abut_array_host(positions))
-                           : ABUT_ERROR_MEMORY;
-        if (!status)
-            status = abuti_world_deform("abut_world_step", item, positions);
-        if (!status)
-            abuti_world_new_state(world, item);
-        abuti_release(world->context, positions);
+        if (item->used && world_is_sheet(item))
+            status = update_sheet(world, item, state);
     }
-    if (world->has_old_sheets)
-        abuti_world_changed(world, false);
-    world->has_old_sheets = world->has_old_sheets && status;
+    abuti_world_changed(world, false);
+    return status;
+}
+
+abut_status abuti_world_fetch_sheets(abut_world *world) {
+    if (!world->has_old_sheets)
+        return ABUT_OK;
+    abut_status status = update_sheets(world, NULL);
+    world->has_old_sheets = status != ABUT_OK;
+    return status;
+}
+
+abut_status abuti_world_preview_sheets(abut_world *world, const cloth_saved_state *state) {
+    abut_status status = update_sheets(world, state);
+    world->has_old_sheets = status != ABUT_OK;
     return status;
 }
 
@@ -119,8 +141,7 @@ static abut_status add_body(abut_world *world, world_item *item) {
     return status;
 }
 
-/* Adds and removes bodies, if items have changed. */
-static abut_status update_bodies(abut_world *world) {
+abut_status abuti_world_update_bodies(abut_world *world) {
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; world->has_old_bodies && i < world->items.count && !status; i++) {
         world_item *item = &world_items(world)[i];
@@ -145,7 +166,7 @@ static abut_status move_body(abut_world *world, const world_item *item) {
 }
 
 abut_status abuti_world_move_cloth(abut_world *world, double seconds, abut_cloth_report *report) {
-    abut_status status = update_bodies(world);
+    abut_status status = abuti_world_update_bodies(world);
     for (size_t i = 0; i < world->items.count && !status; i++) {
         const world_item *item = &world_items(world)[i];
         if (item->used && item->track && item->track->body != ABUT_NONE)
@@ -171,7 +192,7 @@ abut_status abut_world_get_cloth(abut_world *world, uint32_t id, abut_cloth **cl
     if (!status)
         status = world->backend->download_poses(world);
     if (!status)
-        status = update_bodies(world);
+        status = abuti_world_update_bodies(world);
     abuti_world_leave(world, before);
     if (status)
         return status;

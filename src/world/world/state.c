@@ -1,5 +1,10 @@
 /* Saved states of a world: abut_world_save() and abut_world_restore().
  *
+ * Cloth depends on all of its past, so that a state contains that of the cloth. The shapes of
+ * sheets are therefore not the caller's: items get those of the state before contacts are
+ * recomputed. Of steps, a state has only which items have a start: it is where the restored items
+ * are.
+ *
  * Contacts depend on the past in one respect: exact patches use a hint (collide.c) that comes from
  * the previous step, and a pair at rest keeps the contacts of the step in which it came to rest. So
  * a state contains the hint of each pair with which its contacts were computed, and restoring
@@ -10,17 +15,18 @@
  * The state also has a digest of each item, so that a world with other items rejects it, and the
  * pairs of the last reported events, unless these are the pairs that touch.
  *
- *     head, a digest of each item, a hint of each pair, reported pairs, checksum
+ *     head, a digest of each item, a hint of each pair, reported pairs, starts, cloth, checksum
  *
- * The checksum detects damage. Forged bytes can only choose hints, and the data of events of pairs
- * that end.
+ * The checksum detects damage. Forged bytes can only choose hints, the data of events of pairs that
+ * end, and a state of the cloth whose next step is tested (cloth/state.c).
  */
 #include "world/world.h"
 
 #include "base/checksum.h"
+#include "cloth/state.h"
 
 #define MAGIC "\211abutw\r\n"
-enum { VERSION = 3, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
+enum { VERSION = 4, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
 
 static const char restore_function[] = "abut_world_restore";
 
@@ -29,6 +35,7 @@ typedef struct state_head {
     uint32_t order, version;
     uint64_t options, contacts; /* digests */
     uint64_t item_count, pair_count, reported_count;
+    uint64_t cloth_bytes;         /* 0 = no sheets */
     uint32_t reported_is_current; /* the reported pairs are those that touch */
     uint32_t zero;
 } state_head;
@@ -50,7 +57,14 @@ typedef struct reported_record {
     abut_contact deepest; /* with a and b */
 } reported_record;
 
-_Static_assert(sizeof(state_head) == 64 && sizeof(reported_record) == 112, "layout in states");
+/* The parts of a state. */
+typedef struct state_parts {
+    state_head head;
+    const unsigned char *digests, *hints, *reported, *starts, *cloth;
+    bool is_shown; /* sheets have the shapes of the state */
+} state_parts;
+
+_Static_assert(sizeof(state_head) == 72 && sizeof(reported_record) == 112, "layout in states");
 
 /* ---- digests ---- */
 
@@ -72,11 +86,14 @@ static uint64_t digest_item(const world_item *item) {
     r.traits = item->filter.traits;
     r.pose = item->at.pose;
     r.margin = item->margin;
-    if (item->kind != ABUT_COLLIDER_PLANE)
+    const bool has_shape = !world_is_sheet(item); /* otherwise the cloth has it */
+    if (item->kind != ABUT_COLLIDER_PLANE && has_shape)
         r.box = item->at.box;
-    if (item->bvh) {
+    if (item->bvh && has_shape) {
         r.mesh = abuti_contact_shape_digest(item->bvh);
         r.mesh_origin = item->bvh->mesh->origin;
+    }
+    if (item->bvh) {
         r.vertices = item->bvh->mesh->vertex_count;
         r.triangles = item->bvh->mesh->triangle_count;
     }
@@ -140,7 +157,13 @@ static void *append_bytes(void *to, const void *from, size_t bytes) {
 static size_t state_bytes(const state_head *head) {
     return sizeof *head + (size_t)head->item_count * sizeof(uint64_t) +
            (size_t)head->pair_count * sizeof(vec3) +
-           (size_t)head->reported_count * sizeof(reported_record) + CHECKSUM_BYTES;
+           (size_t)head->reported_count * sizeof(reported_record) + (size_t)head->item_count +
+           (size_t)head->cloth_bytes + CHECKSUM_BYTES;
+}
+
+static bool has_start(const abut_world *world, uint64_t id) {
+    const world_item *item = &world_items(world)[id];
+    return item->used && item->track && item->track->has_start;
 }
 
 static void write_state(const abut_world *world, const state_head *head, void *state) {
@@ -157,16 +180,40 @@ static void write_state(const abut_world *world, const state_head *head, void *s
         const reported_record record = make_record(world, &reported[i]);
         to = append_bytes(to, &record, sizeof record);
     }
+    for (uint64_t i = 0; i < head->item_count; i++) {
+        const unsigned char start = has_start(world, i);
+        to = append_bytes(to, &start, sizeof start);
+    }
+    if (head->cloth_bytes)
+        abuti_cloth_write_state(world->cloth, to);
+    to = (unsigned char *)to + head->cloth_bytes;
     const uint64_t sum = abuti_checksum(state, state_bytes(head) - CHECKSUM_BYTES);
     append_bytes(to, &sum, sizeof sum);
 }
 
+/* Adds the bodies that cloth collides with, as the next step would, and measures its state. */
+static abut_status measure_cloth(abut_world *world, size_t *bytes) {
+    abut_context *before;
+    *bytes = 0;
+    abut_status status = abuti_world_enter("abut_world_save", world, &before);
+    if (status)
+        return status;
+    if (world->sheets && !(status = world->backend->download_poses(world)) &&
+        !(status = abuti_world_update_bodies(world)))
+        status = abuti_cloth_measure_state(world->cloth, bytes);
+    abuti_world_leave(world, before);
+    return status;
+}
+
 abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
+    size_t cloth_bytes;
     if (!world)
         return abuti_null(__func__, "world");
     abut_status status = ABUTI_LIST_CHECK(__func__, "bytes", bytes);
     if (!status)
         status = abuti_world_find_contacts("abut_world_save", world);
+    if (!status)
+        status = measure_cloth(world, &cloth_bytes);
     if (status)
         return status;
     state_head head = {.magic = {0},
@@ -176,6 +223,7 @@ abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
                        .contacts = abuti_world_contacts_digest(world),
                        .item_count = world->items.count,
                        .pair_count = world->pairs.count,
+                       .cloth_bytes = cloth_bytes,
                        .reported_is_current = world->has_reported};
     memcpy(head.magic, MAGIC, sizeof head.magic);
     head.reported_count = head.reported_is_current ? 0 : world->reported.count;
@@ -207,8 +255,9 @@ static abut_status read_head(const unsigned char *state, size_t bytes, state_hea
                           restore_function, head->version, VERSION);
     /* Each element takes bytes, so that larger counts are damage, and sums do not overflow. */
     if (head->item_count > bytes || head->pair_count > bytes || head->reported_count > bytes ||
-        bytes > SIZE_MAX / 1024 || state_bytes(head) != bytes || head->reported_is_current > 1 ||
-        (head->reported_is_current && head->reported_count) || head->zero)
+        head->cloth_bytes > bytes || bytes > SIZE_MAX / 1024 || state_bytes(head) != bytes ||
+        head->reported_is_current > 1 || (head->reported_is_current && head->reported_count) ||
+        head->zero)
         return fail_damaged("is damaged: its length is wrong");
     memcpy(&sum, state + bytes - CHECKSUM_BYTES, sizeof sum);
     if (sum != abuti_checksum(state, bytes - CHECKSUM_BYTES))
@@ -217,8 +266,8 @@ static abut_status read_head(const unsigned char *state, size_t bytes, state_hea
 }
 
 /* Whether the state belongs to this world at its current poses. */
-static abut_status check_world(const abut_world *world, const state_head *head,
-                               const unsigned char *digests) {
+static abut_status check_world(const abut_world *world, const state_parts *parts) {
+    const state_head *head = &parts->head;
     if (head->options != digest_options(world))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the world has other options than the saved one",
                           restore_function);
@@ -227,7 +276,7 @@ static abut_status check_world(const abut_world *world, const state_head *head,
     for (uint64_t id = 0; id < most; id++) {
         uint64_t saved = 0;
         if (id < head->item_count)
-            memcpy(&saved, digests + id * sizeof saved, sizeof saved);
+            memcpy(&saved, parts->digests + id * sizeof saved, sizeof saved);
         const uint64_t now = digest_of_item(world, id);
         if (saved != now)
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: item %llu %s", restore_function,
@@ -237,6 +286,10 @@ static abut_status check_world(const abut_world *world, const state_head *head,
                                        : "is not as it was saved: its kind, shape, groups or pose "
                                          "differ; restore them first");
     }
+    return ABUT_OK;
+}
+
+static abut_status check_pairs(const abut_world *world, const state_head *head) {
     return head->pair_count == world->pairs.count
                ? ABUT_OK
                : abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -329,27 +382,98 @@ static abut_status check_reported(uint64_t count, const unsigned char *from) {
     return ABUT_OK;
 }
 
-static abut_status restore_state(abut_world *world, const unsigned char *state, size_t bytes) {
-    state_head head;
-    abut_status status = read_head(state, bytes, &head);
+static abut_status check_starts(const state_parts *parts) {
+    for (uint64_t i = 0; i < parts->head.item_count; i++)
+        if (parts->starts[i] > 1)
+            return fail_damaged("is damaged: it has an invalid start");
+    return ABUT_OK;
+}
+
+static void find_parts(const unsigned char *state, state_parts *parts) {
+    const state_head *head = &parts->head;
+    parts->digests = state + sizeof *head;
+    parts->hints = parts->digests + head->item_count * sizeof(uint64_t);
+    parts->reported = parts->hints + head->pair_count * sizeof(vec3);
+    parts->starts = parts->reported + head->reported_count * sizeof(reported_record);
+    parts->cloth = parts->starts + head->item_count;
+}
+
+/* Reads the state of the cloth, and gives the sheets their shapes. */
+static abut_status read_cloth(abut_world *world, state_parts *parts, cloth_saved_state *cloth) {
+    if (!world->sheets && !parts->head.cloth_bytes)
+        return ABUT_OK;
+    if (!world->sheets || !parts->head.cloth_bytes)
+        return fail_damaged("is damaged: its items have sheets, but it has no cloth, or the "
+                            "reverse");
+    abut_status status = abuti_world_update_bodies(world);
+    if (!status)
+        status = abuti_cloth_read_state(restore_function, world->cloth, parts->cloth,
+                                        (size_t)parts->head.cloth_bytes, cloth);
     if (status)
         return status;
-    const unsigned char *digests = state + sizeof head,
-                        *hints = digests + head.item_count * sizeof(uint64_t),
-                        *reported = hints + head.pair_count * sizeof(vec3);
-    if ((status = check_reported(head.reported_count, reported)) ||
-        (status = abuti_world_find_pairs(world)) || (status = check_world(world, &head, digests)) ||
-        (status = read_hints(world, head.pair_count, hints)) ||
+    parts->is_shown = true;
+    return abuti_world_preview_sheets(world, cloth);
+}
+
+static abut_status prepare_starts(abut_world *world, const state_parts *parts) {
+    abut_status status = ABUT_OK;
+    for (uint64_t i = 0; i < parts->head.item_count && !status; i++)
+        if (parts->starts[i] && world_items(world)[i].used)
+            status = abuti_world_update_track(world, &world_items(world)[i]);
+    return status;
+}
+
+/* Items start the next step where they are. */
+static void set_starts(abut_world *world, const state_parts *parts) {
+    for (uint64_t i = 0; i < parts->head.item_count; i++) {
+        world_item *item = &world_items(world)[i];
+        if (!item->used || !item->track)
+            continue;
+        item->track->has_start = item->track->is_free = false;
+        if (parts->starts[i])
+            abuti_world_finish_track(item);
+        world->has_steps |= item->track->has_start;
+    }
+}
+
+/* All that can fail. Of the world, only the shapes of sheets change. */
+static abut_status read_state(abut_world *world, state_parts *parts, cloth_saved_state *cloth) {
+    const state_head *head = &parts->head;
+    abut_status status;
+    if ((status = check_reported(head->reported_count, parts->reported)) ||
+        (status = check_starts(parts)) || (status = world->backend->download_poses(world)) ||
+        (status = abuti_world_fetch_sheets(world)) || (status = check_world(world, parts)) ||
+        (status = read_cloth(world, parts, cloth)) || (status = abuti_world_find_pairs(world)) ||
+        (status = check_pairs(world, head)) ||
+        (status = read_hints(world, head->pair_count, parts->hints)) ||
+        (status = prepare_starts(world, parts)) ||
         (status = abuti_vector_reserve(world->context, &world->reported,
-                                       head.reported_is_current ? world->pairs.count
-                                                                : (size_t)head.reported_count,
-                                       sizeof(world_touch))) ||
-        (status = abuti_world_repeat_contacts(world, world->hints.data, head.contacts)))
+                                       head->reported_is_current ? world->pairs.count
+                                                                 : (size_t)head->reported_count,
+                                       sizeof(world_touch))))
         return status;
-    if (head.reported_is_current)
+    return abuti_world_repeat_contacts(world, world->hints.data, head->contacts);
+}
+
+static abut_status restore_state(abut_world *world, const unsigned char *state, size_t bytes) {
+    state_parts parts = {.is_shown = false};
+    cloth_saved_state cloth;
+    abut_status status = read_head(state, bytes, &parts.head);
+    if (status)
+        return status;
+    find_parts(state, &parts);
+    status = read_state(world, &parts, &cloth);
+    if (status) {
+        world->has_old_sheets |= parts.is_shown; /* they get their shapes back */
+        return status;
+    }
+    if (parts.head.cloth_bytes)
+        abuti_cloth_set_state(world->cloth, &cloth);
+    set_starts(world, &parts);
+    if (parts.head.reported_is_current)
         abuti_world_set_reported(world);
     else
-        read_reported(world, head.reported_count, reported);
+        read_reported(world, parts.head.reported_count, parts.reported);
     return ABUT_OK;
 }
 

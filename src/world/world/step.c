@@ -70,7 +70,7 @@ void abuti_world_keep_positions(abut_world *world, world_item *item, vec3 *copy)
 }
 
 /* Allocates the positions of a shape that deforms, and fills in the current ones. */
-static abut_status update_track(abut_world *world, world_item *item) {
+abut_status abuti_world_update_track(abut_world *world, world_item *item) {
     abut_status status = abuti_world_track(world, item);
     world_track *track = item->track;
     if (status || !world_deforms(item) || world_is_sheet(item) || !abuti_world_has_surface(item))
@@ -83,8 +83,7 @@ static abut_status update_track(abut_world *world, world_item *item) {
     return status;
 }
 
-/* The current state is the start of the next step. */
-static void finish_track(world_item *item) {
+void abuti_world_finish_track(world_item *item) {
     world_track *track = item->track;
     track->start = item->at;
     track->has_start = true;
@@ -105,7 +104,7 @@ static abut_status set_paths(abut_world *world) {
         sweeps[i] = (world_sweep){.from = &item->at, .to = &item->at};
         if (!item->used)
             continue;
-        status = update_track(world, item);
+        status = abuti_world_update_track(world, item);
         if (status)
             break;
         const world_track *track = item->track;
@@ -366,7 +365,7 @@ static abut_status move(abut_world *world, double seconds, abut_world_step_resul
     }
     for (size_t i = 0; i < world->items.count && !status; i++)
         if (world_items(world)[i].used)
-            finish_track(&world_items(world)[i]);
+            abuti_world_finish_track(&world_items(world)[i]);
     return status;
 }
 

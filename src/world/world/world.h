@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 typedef struct world_method world_method;
+struct cloth_saved_state;
 
 /* A member of the sweep of all shapes. */
 typedef struct world_member {
@@ -457,10 +458,15 @@ abut_status abuti_world_add_sheet(abut_world *world, const abut_world_item *give
                                   abut_mesh **posed);
 /* Removes an item from the cloth. */
 void abuti_world_remove_from_cloth(abut_world *world, const world_item *item);
+/* Adds and removes bodies, if items have changed. */
+abut_status abuti_world_update_bodies(abut_world *world);
 /* Moves the cloth. */
 abut_status abuti_world_move_cloth(abut_world *world, double seconds, abut_cloth_report *report);
 /* Gives items the positions of their sheets, if those have moved. */
 abut_status abuti_world_fetch_sheets(abut_world *world);
+/* Gives items the positions of sheets in a saved state, before the cloth gets it. On failure, and
+ * until it gets the state, items get their positions back with abuti_world_fetch_sheets(). */
+abut_status abuti_world_preview_sheets(abut_world *world, const struct cloth_saved_state *state);
 
 /* ---- step.c ---- */
 
@@ -472,6 +478,10 @@ void abuti_world_destroy_track(abut_world *world, world_item *item);
 abut_status abuti_world_copy_positions(abut_world *world, world_item *item, abut_array positions,
                                        vec3 **copy);
 void abuti_world_keep_positions(abut_world *world, world_item *item, vec3 *copy);
+/* Prepares an item for abuti_world_finish_track(). */
+abut_status abuti_world_update_track(abut_world *world, world_item *item);
+/* The current state of an item becomes its start of the next step. */
+void abuti_world_finish_track(world_item *item);
 static inline bool world_is_sheet(const world_item *item) {
     return item->track && item->track->sheet != ABUT_NONE;
 }

@@ -81,6 +81,40 @@ class Cloths(unittest.TestCase):
             cloth.step()
         self.assertLess(cloth.positions(number)[0, 2], -0.01)
 
+    def test_saved_and_restored(self):
+        def build(gravity=-9.81):
+            cloth = abut.Cloth(gravity=[0, 0, gravity], drag=0.2, body_may_lag=True)
+            cloth.add_sheet(sheet(8).transformed([0, 0, 0.45]), bend=1e-4)
+            cloth.add_body(abut.shape("icosphere", radius=0.4), UP)
+            return cloth
+
+        def run(cloth, first, last):
+            for frame in range(first, last):
+                cloth.set_body_pose(0, [0, 0, 0.01 * frame, 0, 0, 0, 1])
+                cloth.step()
+            return cloth.positions(0), cloth.velocities(0), cloth.body_positions(0)
+
+        first, second = build(), build()
+        first.attach(0, [0, 8])
+        first.set_wind([1, 2, 0])
+        run(first, 0, 8)
+        state = first.save()
+        end = run(first, 8, 16)
+        for cloth in first, second:
+            self.assertIs(cloth.restore(state), cloth)
+            self.assertEqual(cloth.save(), state)
+            for expected, found in zip(end, run(cloth, 8, 16)):
+                np.testing.assert_array_equal(expected, found)
+        second.restore(bytearray(state))
+        for bad in b"", state[:-1], state[:50] + b"x" + state[51:]:
+            with self.assertRaises(abut.FormatError):
+                second.restore(bad)
+        with self.assertRaisesRegex(TypeError, "state must be bytes, as save"):
+            second.restore(3)
+        with self.assertRaisesRegex(abut.ArgumentError, "other options"):
+            build(-1).restore(state)
+        self.assertEqual(second.save(), state)
+
     def test_fields(self):
         figure = abut.Character.figure("mannequin")
         radial = abut.RadialField(figure).set_pose(figure.pose("walk", 0))

@@ -380,6 +380,42 @@ class InTime(unittest.TestCase):
         with self.assertRaises(ValueError):
             world.cloth
 
+    def test_saved_and_restored(self):
+        def build():
+            world = abut.World(gravity=[0, 0, -9.81], substeps=6)
+            cover = world.add(mesh, [0, 0, 0.5, 0, 0, 0, 1], cloth={"friction": 0.5})
+            world.add(abut.shape("icosphere", radius=0.4), deforms=True, self_collides=True)
+            world.add(abut.Sphere(0.1), [0, 0, -2, 0, 0, 0, 1])
+            world.cloth.attach(world.cloth_number(cover), [0])
+            return world
+
+        def place(world, frame):
+            world.set_positions(1, ball.vertices + (0.01 * frame, 0, 0.01 * frame))
+            return {2: [0, 0, -2 + 0.9 * (frame % 3), 0, 0, 0, 1]}
+
+        def run(world, first, last):
+            found = []
+            for frame in range(first, last):
+                step = world.step(place(world, frame), seconds=1 / 60)
+                found += [step.records[name].tobytes() for name in step.records.dtype.names]
+                found += [step.impacts.tobytes(), world.cloth.positions(0).tobytes(), world.cloth.velocities(0).tobytes()]
+            return found
+
+        mesh, ball = abut.shape("sheet", segments=8, rings=8), abut.shape("icosphere", radius=0.4)
+        first = build()
+        run(first, 0, 10)
+        state = first.save()
+        end = run(first, 10, 18)
+        for world in first, build():
+            with self.assertRaisesRegex(abut.ArgumentError, "is not as it was saved"):
+                world.restore(state)  # the ball and the sphere are elsewhere
+            world.set_poses(place(world, 9))
+            self.assertIs(world.restore(state), world)
+            self.assertEqual(world.save(), state)
+            self.assertEqual(run(world, 10, 18), end)
+        with self.assertRaises(abut.FormatError):
+            first.restore(state[:-9] + b"x" + state[-8:])
+
     def test_impacts(self):
         world = abut.World()
         fast = world.add(abut.shape("icosphere", radius=0.1), [5, 0, 0, 0, 0, 0, 1])

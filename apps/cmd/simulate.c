@@ -12,11 +12,13 @@
 typedef struct simulating {
     simulation sim;
     uint32_t frames, substeps, done;
-    double fps;
+    double fps, start; /* `start`: time of the first frame of this run */
     bool checks;
     uint32_t bad, first_bad; /* frames in which cloth intersects something; the first one */
     double check_seconds;
-    const char *record;
+    const char *record, *state, *resume; /* files */
+    sim_state saved;                     /* after the last complete frame, or the start */
+    uint32_t first;                      /* frame at the start */
     abut_frames_writer *writer;
     abut_vec3 *positions; /* of all bodies */
     tool_film film;
@@ -94,7 +96,8 @@ static void find_view(simulating *s) {
         abut_pose end;
         add_box(&s->view, body->scene->mesh, &body->scene->collider.pose);
         if ((body->kind == SIM_KINEMATIC || body->kind == SIM_CHARACTER) &&
-            !abut_scene_pose_body(s->sim.assembly.scene, i, s->frames / s->fps, &end, NULL))
+            !abut_scene_pose_body(s->sim.assembly.scene, i, (s->first + s->frames) / s->fps, &end,
+                                  NULL))
             add_box(&s->view, body->scene->mesh, &end);
     }
 }
@@ -154,10 +157,27 @@ static void check_frame(simulating *s, uint32_t frame) {
     s->check_seconds += seconds_now() - start;
 }
 
+static void save_frame(simulating *s, uint32_t frame) {
+    if (!s->state)
+        return;
+    s->saved.frame = s->first + frame;
+    s->saved.fps = s->fps;
+    s->saved.substeps = s->substeps;
+    sim_save(&s->sim, &s->saved);
+}
+
 static void finish_frame(simulating *s, uint32_t frame) {
-    check_frame(s, frame);
+    check_frame(s, s->first + frame);
     record_frame(s);
+    save_frame(s, frame);
     draw_frame(s, frame);
+}
+
+/* Writes the files of all complete frames. */
+static void finish_files(simulating *s) {
+    close_recording(s);
+    if (s->state)
+        sim_write_state(&s->sim, &s->saved, s->state);
 }
 
 /* A run that fails or is cancelled keeps the frames that it has recorded. */
@@ -167,15 +187,15 @@ static void run_frames(simulating *s) {
     for (uint32_t frame = 1; frame <= s->frames; frame++) {
         char stage[64];
         abut_status status = ABUT_OK;
-        snprintf(stage, sizeof stage, "frame %u of %u", frame, s->frames);
+        snprintf(stage, sizeof stage, "frame %u of %u", s->first + frame, s->first + s->frames);
         for (uint32_t k = 0; k < s->substeps && !status; k++)
             status = progress_report(tool->progress, stage, (double)frame / s->frames)
                          ? sim_advance(&s->sim)
                          : ABUT_ERROR_CANCELLED;
         if (status) {
             char reason[600];
-            snprintf(reason, sizeof reason, "frame %u: %s", frame, abut_last_error());
-            close_recording(s);
+            snprintf(reason, sizeof reason, "frame %u: %s", s->first + frame, abut_last_error());
+            finish_files(s);
             if (status != ABUT_ERROR_CANCELLED)
                 abut_set_error(status, reason);
             tool_fail(tool, status);
@@ -183,7 +203,7 @@ static void run_frames(simulating *s) {
         finish_frame(s, frame);
         s->done = frame;
     }
-    close_recording(s);
+    finish_files(s);
 }
 
 /* ---- output ---- */
@@ -269,7 +289,9 @@ static void print_simulation(const simulating *s, const tool_arguments *argument
     json_count(out, "sheets", sim->sheet_count);
     json_count(out, "frames", s->done);
     json_count(out, "substeps", s->substeps);
-    json_number(out, "seconds", sim->time);
+    json_number(out, "seconds", sim->time - s->start);
+    if (s->resume)
+        json_count(out, "first_frame", s->first);
     json_number(out, "contacts", (double)t->contacts / t->steps);
     json_number(out, "self_contacts", (double)t->self_contacts / t->steps);
     json_number(out, "impacts", (double)t->impacts / n);
@@ -280,7 +302,9 @@ static void print_simulation(const simulating *s, const tool_arguments *argument
         json_null(out, "guarantee");
     print_fact(out, "bodies", "%u: %u rigid, %u characters, %u sheets", sim->body_count,
                sim->rigid_count, sim->character_count, sim->sheet_count);
-    print_fact(out, "simulated", "%.3g s in %u frames of %u steps", sim->time, s->done,
+    if (s->resume)
+        print_fact(out, "resumed", "from frame %u, at %.3g s", s->first, s->start);
+    print_fact(out, "simulated", "%.3g s in %u frames of %u steps", sim->time - s->start, s->done,
                s->substeps);
     print_times(s, out);
     print_fact(out, "contacts", "%.1f per step", (double)t->contacts / t->steps);
@@ -300,6 +324,22 @@ static void print_simulation(const simulating *s, const tool_arguments *argument
 
 /* ---- command ---- */
 
+/* A resumed run has the steps of the saved one. */
+static void read_saved(simulating *s, const tool_arguments *arguments) {
+    tool_run *tool = s->sim.tool;
+    sim_read_state(tool, s->resume, &s->saved);
+    s->first = (uint32_t)s->saved.frame;
+    if (option_number(arguments, "fps", s->saved.fps) != s->saved.fps)
+        tool_refuse(tool, "'%s' has %g frames per second; --fps cannot change that", s->resume,
+                    s->saved.fps);
+    if (option_count(arguments, "substeps", s->saved.substeps) != s->saved.substeps)
+        tool_refuse(tool, "'%s' has %u steps per frame; --substeps cannot change that", s->resume,
+                    s->saved.substeps);
+    s->fps = s->saved.fps;
+    if (s->first > UINT32_MAX - s->frames)
+        tool_refuse(tool, "'%s' is of frame %u; there can be no more frames", s->resume, s->first);
+}
+
 static void read_options(simulating *s, const tool_arguments *arguments) {
     tool_run *tool = s->sim.tool;
     const tool_given *fps = option_given(arguments, "fps"),
@@ -311,9 +351,13 @@ static void read_options(simulating *s, const tool_arguments *arguments) {
     s->frames = option_count(arguments, "frames", 240);
     s->fps = option_number(arguments, "fps", 60);
     s->record = option_words(arguments, "record", NULL);
+    s->state = option_words(arguments, "state", NULL);
+    s->resume = option_words(arguments, "resume", NULL);
     s->checks = option_given(arguments, "check") != NULL;
     if (png)
         picture_check(tool, png->words);
+    if (s->resume)
+        read_saved(s, arguments);
 }
 
 static void load_scene(simulating *s, const tool_arguments *arguments) {
@@ -329,7 +373,8 @@ static void load_scene(simulating *s, const tool_arguments *arguments) {
         has_mass = has_mass || s->sim.assembly.bodies[i].mass > 0;
     const double longest = has_mass ? SUBSTEP_RIGID : SUBSTEP;
     const double usual = ceil(1 / (s->fps * longest) - 1e-9);
-    s->substeps = option_count(arguments, "substeps", (uint32_t)fmax(usual, 1));
+    s->substeps = s->resume ? s->saved.substeps
+                            : option_count(arguments, "substeps", (uint32_t)fmax(usual, 1));
 }
 
 static void start_film(simulating *s, const tool_arguments *arguments) {
@@ -356,6 +401,10 @@ static int run_simulate(tool_run *tool, const tool_arguments *arguments) {
     abut_device *device = device_open(tool, arguments);
     sim_create(&s.sim, 1 / (s.fps * s.substeps), device);
     abut_device_destroy(device); /* the world keeps a reference */
+    if (s.resume)
+        sim_restore(&s.sim, &s.saved, s.resume);
+    sim_find_contacts(&s.sim);
+    s.start = s.sim.time;
     open_recording(&s);
     start_film(&s, arguments);
     progress_start(tool->progress, arguments->operands[0]);
@@ -365,17 +414,20 @@ static int run_simulate(tool_run *tool, const tool_arguments *arguments) {
     progress_erase(tool->progress);
     print_simulation(&s, arguments);
     sim_destroy(&s.sim);
+    text_free(&s.saved.bytes);
     assembly_free(&s.sim.assembly);
     return s.bad ? CODE_FOUND : CODE_FINE;
 }
 
 static const tool_option options[] = {
-    OPTION("frames", "N", COUNT, "number of frames (default: 240)"),
+    OPTION("frames", "N", COUNT, "number of frames of this run (default: 240)"),
     OPTION("fps", "F", POSITIVE, "frames per second (default: 60)"),
     OPTION("substeps", "N", COUNT,
            "steps of the world in a frame (default: steps of at most 1/240 s with rigid bodies, "
            "otherwise 1/60 s)"),
     OPTION("record", "FILE", TEXT, "record all frames (.abutm)"),
+    OPTION("state", "FILE", TEXT, "write the state after the last complete frame"),
+    OPTION("resume", "FILE", TEXT, "continue from such a state, of the same scene"),
     FLAG("check", "test every frame for intersections of cloth, exactly"),
     OPTION("png", "FILE", TEXT, "draw eight frames"),
     PAGE_OPTION,
@@ -393,10 +445,15 @@ const tool_command command_simulate = {
         "constant velocity, and sheets of cloth never pass through anything. In each step the "
         "world computes all contacts, contacts of characters with themselves, and all impacts on "
         "the way, so that fast bodies do not pass through others unnoticed.\n\n"
-        "A run that is cancelled (Ctrl-C) or fails keeps the frames that it has recorded.",
+        "A run that is cancelled (Ctrl-C) or fails keeps the frames that it has recorded. With "
+        "--state it also keeps its state, and --resume continues as if it had not ended. The "
+        "recording of a resumed run begins with the frame of the state.",
     .found = "cloth intersects something in a frame (with --check)",
     .examples = "  abut simulate scene.json --record scene.abutm --html film.html\n"
-                "  abut simulate scene.json --frames 600 --check --json\n",
+                "  abut simulate scene.json --frames 600 --check --json\n"
+                "  abut simulate scene.json --state run.state --record first.abutm\n"
+                "  abut simulate scene.json --resume run.state --state run.state "
+                "--record second.abutm\n",
     .options = options,
     .operand_range = {1, 1},
     .run = run_simulate,

@@ -49,6 +49,7 @@ typedef struct simulation {
     sim_body *bodies;
     uint32_t body_count, rigid_count, character_count, sheet_count;
     double step, time; /* seconds of a step; simulated so far */
+    double last_time;  /* at the start of the last step */
     double margin;     /* of contacts of rigid bodies */
     struct rigid_world *engine;
     abut_contact *contacts; /* at the start of the next step, sorted by pair */
@@ -66,6 +67,10 @@ typedef struct simulation {
 
 /* Makes the world of a scene that is loaded. */
 void sim_create(simulation *s, double step, abut_device *device);
+/* Sets everything except rigid bodies and cloth to a time, and the poses of all bodies. */
+abut_status sim_set_time(simulation *s, double time, double last_time);
+/* Finds the contacts at the start of the next step. */
+void sim_find_contacts(simulation *s);
 /* Makes a step. On failure the last complete step counts. */
 abut_status sim_advance(simulation *s);
 void sim_destroy(simulation *s);
@@ -87,5 +92,28 @@ abut_status sim_rigid_advance(simulation *s);
 /* Adds the impulses of cloth in the last step. */
 void sim_rigid_push(simulation *s);
 void sim_rigid_destroy(simulation *s);
+/* Writes and sets the state of all rigid bodies: `sim_rigid_bytes()` bytes. Setting returns false
+ * if a number is out of range. */
+size_t sim_rigid_bytes(const simulation *s);
+void sim_rigid_save(const simulation *s, void *to);
+bool sim_rigid_restore(simulation *s, const void *from);
+
+/* ---- simulate_state.c: files of states ---- */
+
+/* A state: after a frame of a run. */
+typedef struct sim_state {
+    uint64_t frame; /* since the start of the first run */
+    double fps;
+    uint32_t substeps;
+    tool_text bytes; /* all of the file, without its checksum */
+} sim_state;
+
+/* Saves the state after a frame, in place of the last one. */
+void sim_save(const simulation *s, sim_state *state);
+void sim_write_state(const simulation *s, sim_state *state, const char *path);
+/* Reads a file and validates it, except what depends on the scene. */
+void sim_read_state(tool_run *tool, const char *path, sim_state *state);
+/* Sets the state of a simulation that was just created. */
+void sim_restore(simulation *s, const sim_state *state, const char *path);
 
 #endif

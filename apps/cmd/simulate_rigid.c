@@ -50,7 +50,7 @@ static abut_vec3 velocity_of_skin(const sim_body *body, abut_vec3 point, double 
 static abut_vec3 surface_velocity(const simulation *s, const sim_body *body, abut_vec3 point) {
     abut_vec3 spin = body->scene->spin;
     if (body->kind == SIM_CHARACTER)
-        return s->totals.steps ? velocity_of_skin(body, point, s->step) : (abut_vec3){0, 0, 0};
+        return s->time > 0 ? velocity_of_skin(body, point, s->step) : (abut_vec3){0, 0, 0};
     if (body->kind != SIM_KINEMATIC)
         return (abut_vec3){0, 0, 0};
     return vec_add(body->scene->velocity, vec_cross(spin, vec_sub(point, body->pose.translation)));
@@ -165,6 +165,58 @@ abut_status sim_rigid_advance(simulation *s) {
     return status;
 }
 
+/* ---- states ---- */
+
+size_t sim_rigid_bytes(const simulation *s) {
+    return s->rigid_count ? sizeof(uint64_t) + s->rigid_count * sizeof(rigid_state) : 0;
+}
+
+void sim_rigid_save(const simulation *s, void *to) {
+    const uint64_t seed = rigid_get_seed();
+    unsigned char *next = to;
+    if (!s->rigid_count)
+        return;
+    memcpy(next, &seed, sizeof seed);
+    next += sizeof seed;
+    for (uint32_t i = 0; i < s->rigid_count; i++, next += sizeof(rigid_state)) {
+        const rigid_state state = rigid_get_state(s->engine, i);
+        memcpy(next, &state, sizeof state);
+    }
+}
+
+static bool is_near(abut_vec3 v) {
+    return fabs(v.x) <= ABUT_COORDINATE_MAX && fabs(v.y) <= ABUT_COORDINATE_MAX &&
+           fabs(v.z) <= ABUT_COORDINATE_MAX;
+}
+
+static bool state_is_valid(const rigid_state *state) {
+    const double *q = state->rotation,
+                 square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    return fabs(square - 1) < 1e-6 && is_near(state->place) && is_near(state->velocity) &&
+           is_near(state->spin);
+}
+
+bool sim_rigid_restore(simulation *s, const void *from) {
+    const unsigned char *next = from;
+    uint64_t seed;
+    if (!s->rigid_count)
+        return true;
+    memcpy(&seed, next, sizeof seed);
+    next += sizeof seed;
+    for (uint32_t i = 0; i < s->rigid_count; i++, next += sizeof(rigid_state)) {
+        rigid_state state;
+        memcpy(&state, next, sizeof state);
+        if (!state_is_valid(&state))
+            return false;
+        rigid_set_state(s->engine, i, &state);
+    }
+    rigid_set_seed(seed);
+    for (uint32_t i = 0; i < s->body_count; i++)
+        if (s->bodies[i].kind == SIM_RIGID)
+            s->bodies[i].pose = rigid_pose(s->engine, s->bodies[i].rigid);
+    return true;
+}
+
 void sim_rigid_push(simulation *s) {
     for (uint32_t i = 0; i < s->body_count && s->sheet_count; i++) {
         const sim_body *body = &s->bodies[i];
@@ -183,6 +235,22 @@ void sim_rigid_push(simulation *s) {
 
 void sim_rigid_push(simulation *s) {
     (void)s;
+}
+
+size_t sim_rigid_bytes(const simulation *s) {
+    (void)s;
+    return 0;
+}
+
+void sim_rigid_save(const simulation *s, void *to) {
+    (void)s;
+    (void)to;
+}
+
+bool sim_rigid_restore(simulation *s, const void *from) {
+    (void)s;
+    (void)from;
+    return true;
 }
 
 void sim_rigid_create(simulation *s) {

@@ -243,8 +243,14 @@ bool sim_has_contacts(const simulation *s, uint32_t a, uint32_t b) {
     return lo < s->contact_count && s->contacts[lo].a == a && s->contacts[lo].b == b;
 }
 
-void sim_create(simulation *s, double step, abut_device *device) {
+void sim_find_contacts(simulation *s) {
     abut_contacts found = {.size = sizeof found, .capacity = 0};
+    FILL_LIST(&found, abut_world_contacts(s->world, &found));
+    keep_contacts(s, found.list, found.count);
+    tool_free(found.list);
+}
+
+void sim_create(simulation *s, double step, abut_device *device) {
     s->step = step;
     s->scene = get_scene_arrays(s->assembly.scene);
     s->totals.gap = HUGE_VAL;
@@ -257,9 +263,6 @@ void sim_create(simulation *s, double step, abut_device *device) {
         ensure(abut_world_ignore(s->world, s->scene.ignored[i].a, s->scene.ignored[i].b, true));
     for (uint32_t i = 0; i < s->body_count; i++)
         attach_pins(s, i);
-    FILL_LIST(&found, abut_world_contacts(s->world, &found));
-    keep_contacts(s, found.list, found.count);
-    tool_free(found.list);
 }
 
 void sim_destroy(simulation *s) {
@@ -328,8 +331,7 @@ static void count_step(simulation *s, const abut_world_step_result *r) {
 
 /* Moves everything that neither forces nor cloth move, and sets the poses of all bodies in the
  * world. */
-static abut_status move_bodies(simulation *s) {
-    const double start = seconds_now(), time = s->time + s->step;
+static abut_status move_bodies(simulation *s, double time) {
     size_t count = 0;
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < s->body_count && !status; i++) {
@@ -349,15 +351,25 @@ static abut_status move_bodies(simulation *s) {
     }
     if (!status && count)
         status = abut_world_set_poses(s->world, s->ids, abut_array_host(s->ends), count);
-    s->totals.character_seconds += seconds_now() - start;
+    return status;
+}
+
+abut_status sim_set_time(simulation *s, double time, double last_time) {
+    abut_status status = time > 0 ? move_bodies(s, last_time) : ABUT_OK;
+    if (!status && time > 0)
+        status = move_bodies(s, time);
+    s->time = time;
+    s->last_time = last_time;
     return status;
 }
 
 abut_status sim_advance(simulation *s) {
     abut_world_step_result result = abut_world_step_result_default();
     abut_status status = sim_rigid_advance(s);
+    const double start = seconds_now();
     if (!status)
-        status = move_bodies(s);
+        status = move_bodies(s, s->time + s->step);
+    s->totals.character_seconds += seconds_now() - start;
     if (!status)
         status = abut_world_step(s->world, s->step, &result);
     if (status)
@@ -365,6 +377,7 @@ abut_status sim_advance(simulation *s) {
     count_step(s, &result);
     sim_rigid_push(s);
     keep_contacts(s, result.contacts, result.contact_count);
+    s->last_time = s->time;
     s->time += s->step;
     return ABUT_OK;
 }

@@ -153,6 +153,42 @@ double rigid_energy(const rigid_world *w) {
     return sum;
 }
 
+rigid_state rigid_get_state(const rigid_world *w, uint32_t body) {
+    const dBodyID b = w->members[body].body;
+    rigid_state state = {.place = vector_of(dBodyGetPosition(b)),
+                         .velocity = vector_of(dBodyGetLinearVel(b)),
+                         .spin = vector_of(dBodyGetAngularVel(b))};
+    for (int k = 0; k < 4; k++)
+        state.rotation[k] = dBodyGetQuaternion(b)[k];
+    return state;
+}
+
+/* dBodySetQuaternion() normalises, which may change the last bits of a unit quaternion. So the
+ * numbers are also stored where ODE has them, with the matrix that a step derives from them. */
+void rigid_set_state(rigid_world *w, uint32_t body, const rigid_state *state) {
+    const dBodyID b = w->members[body].body;
+    const abut_vec3 p = state->place, v = state->velocity, s = state->spin;
+    dQuaternion q;
+    dMatrix3 turn;
+    for (int k = 0; k < 4; k++)
+        q[k] = state->rotation[k];
+    dBodySetPosition(b, p.x, p.y, p.z);
+    dBodySetLinearVel(b, v.x, v.y, v.z);
+    dBodySetAngularVel(b, s.x, s.y, s.z);
+    dBodySetQuaternion(b, q);
+    dQtoR(q, turn);
+    memcpy((dReal *)(uintptr_t)dBodyGetQuaternion(b), q, sizeof q);
+    memcpy((dReal *)(uintptr_t)dBodyGetRotation(b), turn, sizeof turn);
+}
+
+uint64_t rigid_get_seed(void) {
+    return dRandGetSeed();
+}
+
+void rigid_set_seed(uint64_t seed) {
+    dRandSetSeed((unsigned long)seed);
+}
+
 void rigid_push(rigid_world *w, uint32_t body, abut_vec3 impulse, abut_vec3 moment) {
     dBodyID b = w->members[body].body;
     dMass m;

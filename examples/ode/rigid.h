@@ -37,6 +37,20 @@ abut_vec3 rigid_velocity(const rigid_world *world, uint32_t body, abut_vec3 poin
 /* Kinetic energy of all bodies. */
 double rigid_energy(const rigid_world *world);
 
+/* What a body has between steps, of its centre of mass. */
+typedef struct rigid_state {
+    double rotation[4]; /* w, x, y, z */
+    abut_vec3 place, velocity, spin;
+} rigid_state;
+
+/* The state of a body. Bodies of an equal world with the same states and seed make the same steps,
+ * bit for bit. */
+rigid_state rigid_get_state(const rigid_world *world, uint32_t body);
+void rigid_set_state(rigid_world *world, uint32_t body, const rigid_state *state);
+/* The seed of the random order in which contacts are solved, of all worlds. */
+uint64_t rigid_get_seed(void);
+void rigid_set_seed(uint64_t seed);
+
 /* Adds an impulse, in N s, and its moment about the centre of mass. */
 void rigid_push(rigid_world *world, uint32_t body, abut_vec3 impulse, abut_vec3 moment);
 /* Adds a contact for the next step. A gap lets the surfaces approach until they touch. */

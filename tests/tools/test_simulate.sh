@@ -140,6 +140,71 @@ else
     fails "no physics engine" simulate rigid.json
 fi
 
+# A run in two parts makes the same frames as one run: rigid bodies that bounce, cloth on all of them, and a character.
+rigid='"mass": 1, "bounce": 0.4, "friction": 0.5'
+[ "$has_engine" ] || rigid='"velocity": [0, 0, -0.2]'
+cat >parts.json <<END
+{"bodies": [
+  {"name": "floor", "mesh": {"shape": "box", "size": [9, 9, 1], "segments": 1}, "position": [0, 0, -0.5]},
+  {"name": "box", "mesh": {"shape": "box", "size": 0.4, "segments": 2}, "position": [0, 0, 0.6], "spin": [1, 2, 0], $rigid},
+  {"name": "ball", "mesh": {"shape": "icosphere", "radius": 0.2, "segments": 4}, "position": [0.3, 0.1, 1.3], $rigid},
+  {"name": "mover", "mesh": {"shape": "icosphere", "radius": 0.2, "segments": 2}, "position": [-1, 0, 0.3], "velocity": [1.2, 0, 0]},
+  {"name": "cover", "mesh": {"shape": "sheet", "segments": 10, "rings": 10}, "position": [0, 0, 1.02],
+   "cloth": {"friction": 0.5}, "pins": {"box": [[-0.6, -0.6, -1], [-0.45, -0.45, 1]]}},
+  {"name": "man", "mesh": {"figure": "mannequin", "clip": "walk"}, "axis": [1, 0, 0], "degrees": 90, "position": [2, 0, 0],
+   "velocity": [0, -1, 0], "self": true}]}
+END
+cat >parts.py <<'END'
+import struct, sys
+def frames(path):
+    data = open(path, "rb").read()
+    count = struct.unpack_from("<I", data, 16)[0]
+    table = [struct.unpack_from("<IIQ", data, 48 + 16 * i) for i in range(count)]
+    at = 48 + 16 * count + 8
+    at += 48 + struct.unpack_from("<Q", data, at + 24)[0] + 12 * sum(entry[1] for entry in table)
+    size = 12 * sum(entry[0] for entry in table)
+    return [data[i:i + size] for i in range(at, len(data) - size - 8, size + 8)]
+whole, parts = frames(sys.argv[1]), [frames(path) for path in sys.argv[2:]]
+joined = parts[0] + [frame for part in parts[1:] for frame in part[1:]]
+assert len(set(whole)) == len(whole) > 10, "frames are equal"
+for last, part in zip(parts, parts[1:]):
+    assert part[0] == last[-1], "a part begins with another frame"
+assert joined == whole, [i for i, (a, b) in enumerate(zip(joined, whole)) if a != b] or (len(joined), len(whole))
+END
+try 0 "$tool" simulate parts.json --frames 24 --record whole.abutm --threads 1
+try 0 "$tool" simulate parts.json --frames 9 --record part1.abutm --state run.state --threads 1
+try 0 "$tool" simulate parts.json --frames 8 --resume run.state --record part2.abutm --state next.state --threads 2
+says "from frame 9, at 0.15 s"
+try 0 "$tool" simulate parts.json --frames 7 --resume next.state --state next.state --record part3.abutm --json
+is "it['first_frame'], it['frames'], abs(it['seconds'] - 7 / 60) < 1e-9" "(17, 7, True)"
+if [ -n "$python" ]; then
+    try 0 "$python" parts.py whole.abutm part1.abutm part2.abutm part3.abutm
+fi
+prints "from frame 24" simulate parts.json --frames 1 --resume next.state --fps 60
+
+# States of other scenes, other steps, and damaged ones.
+fails "run.state: does not fit the scene: it has 6 bodies" simulate sheet.json --resume run.state
+sed 's/"size": 0.4/"size": 0.41/' parts.json >other.json
+fails "run.state: does not fit the scene: item 1 is not as it was saved" simulate other.json --resume run.state
+sed 's/{"friction": 0.5}/{"friction": 0.6}/' parts.json >other.json
+fails "its mesh or its material differ" simulate other.json --resume run.state
+refuses "has 60 frames per second; --fps cannot change that" simulate parts.json --resume run.state --fps 30
+refuses "steps per frame; --substeps cannot change that" simulate parts.json --resume run.state --substeps 9
+fails "sheet.json: is not a state of abut simulate" simulate parts.json --resume sheet.json
+fails "none.state: cannot be opened" simulate parts.json --resume none.state
+head -c 5000 run.state >cut.state
+fails "cut.state: is damaged" simulate parts.json --resume cut.state
+if [ -n "$python" ]; then
+    for at in 9 20 30 50 70 100 5000 -9 -1; do
+        "$python" -c 'import sys; b = bytearray(open("run.state", "rb").read()); b[int(sys.argv[1])] ^= 16; open("bad.state", "wb").write(b)' "$at"
+        fails "bad.state: " simulate parts.json --resume bad.state
+    done
+fi
+
+# A step that fails keeps the state before its frame.
+fails "frame 1: " simulate crossed.json --frames 2 --state crossed.state
+fails "frame 1: " simulate crossed.json --frames 2 --resume crossed.state
+
 # A dressed character. Its garment takes seconds to make.
 cat >dress.json <<'END'
 {"up": "y", "bodies": [
@@ -161,7 +226,8 @@ fails "bodies[1]: there is no garment 'hat'" simulate hat.json
 if [ -n "$python" ]; then
     "$python" - "$tool" <<'END' || wrong "a cancelled run did not end by its signal"
 import signal, subprocess, sys, time
-run = subprocess.Popen([sys.argv[1], "simulate", "sheet.json", "--frames", "1000000", "--record", "part.abutm"],
+run = subprocess.Popen([sys.argv[1], "simulate", "sheet.json", "--frames", "1000000", "--record", "part.abutm", "--state",
+                        "part.state"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 time.sleep(1.5)
@@ -171,6 +237,8 @@ sys.exit(not (run.returncode == -signal.SIGINT and b"cancelled" in text))
 END
     try 0 "$tool" info part.abutm --json
     is "it['files'][0]['frames'] >= 1 and len(it['files'][0]['meshes']) == 3" True
+    last=$(value "it['files'][0]['frames'] - 1")
+    prints "from frame $last" simulate sheet.json --frames 2 --resume part.state
 fi
 
 echo '{"bodies": []}' >empty.json

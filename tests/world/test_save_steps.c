@@ -51,6 +51,34 @@ TEST(starts_are_where_items_are) {
     abut_world_destroy(worlds[1]);
 }
 
+/* Before the first step, sheets are where the cloth has rounded them to, also if they touch. */
+TEST(a_world_is_saved_before_its_first_step) {
+    static stage_frame before, after;
+    stage s[2] = {{0}};
+    size_t bytes = 0;
+    unsigned char *saved = NULL;
+    for (int k = 0; k < 2; k++) {
+        abut_world_item crossed = of_mesh(teapot, ABUT_WORLD_EXACT, v3(0, 0, 0.45));
+        assert_ok(create_stage(serial, NULL, &s[k]));
+        add(s[k].world, &crossed);
+        crossed = of_mesh(sheet, ABUT_WORLD_EXACT, v3(0.1, 0.7, 0.33));
+        crossed.collider.pose.rotation = (abut_quat){0.1, 0.2, 0.3, 0.9};
+        crossed.cloth = &(abut_cloth_material){.size = sizeof(abut_cloth_material)};
+        add(s[k].world, &crossed);
+        place_stage(&s[k], 0);
+    }
+    saved = save_world(s[0].world, &bytes);
+    read_stage(&s[0], &before);
+    assert_true(before.contact_count > 20);
+    assert_ok(abut_world_restore(s[1].world, saved, bytes));
+    read_stage(&s[1], &after);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_refused("intersects", abut_world_step(s[1].world, 0.01, NULL));
+    free(saved);
+    destroy_stage(&s[0]);
+    destroy_stage(&s[1]);
+}
+
 /* ---- what is refused ---- */
 
 static void assert_refused_unchanged(stage *s, const char *part, const unsigned char *bad,

@@ -56,7 +56,7 @@ abut_status abuti_world_add_sheet(abut_world *world, const abut_world_item *give
         status = abut_cloth_add_sheet(world->cloth, *posed, given->cloth, &item->track->sheet);
     if (status)
         return status;
-    world->has_old_bodies = true;
+    world->has_old_bodies = world->has_old_sheets = true; /* cloth rounds positions to floats */
     status = abut_cloth_get_material(world->cloth, item->track->sheet, &material);
     item->is.margin = given->margin + MARGIN * material.thickness;
     return status;

@@ -56,22 +56,6 @@ static uint32_t mark_vertices_of_faces(const abut_sweep *m, uint32_t *place) {
     return used;
 }
 
-/* Makes each of two meshes a set, so that the traversal prunes pairs within a mesh instead of
- * discarding them one by one: a body with a quick arm has many. */
-static abut_status separate_meshes(abut_sweep *m) {
-    const uint32_t *begins[3] = {m->vertex_begin, m->edge_begin, m->face_begin};
-    const size_t count = (size_t)m->vertex_count + m->edge_count + m->face_count;
-    unsigned char *to = m->broad.mesh_sets = abuti_allocate(m->context, count, sizeof *to);
-    if (!to)
-        return ABUT_ERROR_MEMORY;
-    for (int k = 0; k < 3; k++) {
-        memset(to, 1, begins[k][1]);
-        memset(to + begins[k][1], 2, begins[k][2] - begins[k][1]);
-        to += begins[k][2];
-    }
-    return abuti_broad_set_sets(m, m->broad.mesh_sets);
-}
-
 abut_status abuti_broad_create(abut_sweep *m) {
     sweep_broad *b = &m->broad;
     abut_context *c = m->context;
@@ -98,7 +82,7 @@ abut_status abuti_broad_create(abut_sweep *m) {
     assign_level_memory(&b->vertices, &memory);
     assign_level_memory(&b->edges, &memory);
     assign_level_memory(&b->faces, &memory);
-    return m->mesh_count == 2 && m->options.skip_self ? separate_meshes(m) : ABUT_OK;
+    return ABUT_OK;
 }
 
 void abuti_broad_destroy(abut_sweep *m) {
@@ -106,7 +90,7 @@ void abuti_broad_destroy(abut_sweep *m) {
     abuti_release(m->context, b->set_memory);
     void *owned[] = {b->place,        b->mesh,        b->start,          b->end,
                      b->boxes,        b->memory,      b->vertices.which, b->edges.which,
-                     b->edges.corner, b->faces.which, b->faces.corner,   b->mesh_sets};
+                     b->edges.corner, b->faces.which, b->faces.corner};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(m->context, owned[i]);
 }
@@ -240,7 +224,7 @@ static abut_status sort_features(abut_sweep *m, const frame *f) {
         for (uint32_t i = 0; i < m->vertex_count; i++)
             if (b->place[i] != ABUT_NONE) {
                 keys[used].key = morton_code_of(f, m->start[i], m->end[i]);
-                if (b->mesh_sets && i >= m->vertex_begin[1]) /* at most one group has both */
+                if (m->mesh_sets && i >= m->vertex_begin[1]) /* at most one group has both */
                     keys[used].key |= UINT64_C(1) << 3 * AXIS_BITS;
                 keys[used++].value = i;
             }

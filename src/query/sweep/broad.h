@@ -63,7 +63,6 @@ typedef struct sweep_broad {
     sweep_group *memory; /* groups of all trees */
     sweep_group_sets *set_memory;
     const unsigned char *sets; /* null = all pairs */
-    unsigned char *mesh_sets;  /* of two meshes, of which only pairs between them are searched */
 } sweep_broad;
 
 /* Allocates everything for the vertices, edges and faces of a motion. */

@@ -50,10 +50,11 @@ static void queue_boxes(device_search *s) {
     size_t features = (size_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     size_t blocks = (size_t)l->node_first[SWEEP_FACES][0] + l->nodes[SWEEP_FACES][0];
     if (!d->ordered) {
+        const uint32_t second = s->motion->mesh_sets ? s->motion->vertex_begin[1] : UINT32_MAX;
         ABUTI_KIT_RUN(&d->kit, MOTION_KEYS, features, SWEEP_ITEMS, MEMORY(MOTION_LAYOUT),
                       ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
                       MEMORY(MOTION_START), MEMORY(MOTION_END), MEMORY(MOTION_POINTS),
-                      MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
+                      ABUTI_VALUE(second), MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
         abuti_tools_sort(d->tools, &d->memory[MOTION_KEY], &d->memory[MOTION_ORDER], features, 0,
                          32);
     }

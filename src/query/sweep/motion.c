@@ -96,6 +96,22 @@ static abut_status place_vertices(abut_sweep *m, abut_mesh *const *meshes, vec3 
     return m->backend->create(m);
 }
 
+/* Makes each of two meshes a set, so that the traversal prunes pairs within a mesh instead of
+ * discarding them one by one: a body with a quick arm has many. */
+static abut_status separate_meshes(abut_sweep *m) {
+    const uint32_t *begins[3] = {m->vertex_begin, m->edge_begin, m->face_begin};
+    const size_t count = (size_t)m->vertex_count + m->edge_count + m->face_count;
+    unsigned char *to = m->mesh_sets = abuti_allocate(m->context, count, sizeof *to);
+    if (!to)
+        return ABUT_ERROR_MEMORY;
+    for (int k = 0; k < 3; k++) {
+        memset(to, 1, begins[k][1]);
+        memset(to + begins[k][1], 2, begins[k][2] - begins[k][1]);
+        to += begins[k][2];
+    }
+    return abuti_motion_set_sets(m, m->mesh_sets);
+}
+
 static abut_status build_motion(abut_sweep *m, abut_mesh *const *meshes, size_t count) {
     size_t faces = 0;
     for (size_t i = 0; i < count; i++)
@@ -107,7 +123,9 @@ static abut_status build_motion(abut_sweep *m, abut_mesh *const *meshes, size_t 
         return status;
     vec3 *room = NULL;
     status = m->backend->open(m, &room);
-    return status ? status : place_vertices(m, meshes, room);
+    if (!status)
+        status = place_vertices(m, meshes, room);
+    return !status && count == 2 && m->options.skip_self ? separate_meshes(m) : status;
 }
 
 abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
@@ -136,8 +154,8 @@ void abut_sweep_destroy(abut_sweep *sweep) {
         return;
     abut_context *context = sweep->context;
     sweep->backend->destroy(sweep);
-    void *owned[] = {sweep->vertex_begin, sweep->edge_begin, sweep->face_begin,
-                     sweep->edges,        sweep->faces,      sweep->room};
+    void *owned[] = {sweep->vertex_begin, sweep->edge_begin, sweep->face_begin, sweep->edges,
+                     sweep->faces,        sweep->room,       sweep->mesh_sets};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(context, owned[i]);
     abuti_release(context, sweep);

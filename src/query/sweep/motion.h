@@ -39,6 +39,8 @@ struct abut_sweep {
     const struct motion_backend *backend;
     sweep_broad broad;               /* only on the CPU */
     struct motion_device *on_device; /* null on the CPU */
+    unsigned char *mesh_sets;        /* of two meshes of which only pairs between them are searched;
+                                      * null = any others */
 };
 
 /* A hit, with indices of the whole motion, not of a mesh. */

@@ -87,11 +87,12 @@ sweep_check_positions(__global const double *from, __global const double *last, 
         checks[first + get_group_id(0)] = all;
 }
 
-/* One work-item per feature. `points` are the vertices that a face has. */
+/* One work-item per feature. `points` are the vertices that a face has. Features of vertices from
+ * `second` on are apart from the others. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_keys(__global const sweep_layout *layout, sweep_scene scene, __global const uint *edges,
            __global const uint *faces, __global const double *start, __global const double *end,
-           __global const uint *points, __global uint *keys, __global uint *order) {
+           __global const uint *points, uint second, __global uint *keys, __global uint *order) {
     uint i = (uint)get_global_id(0);
     uint all = layout->first[SWEEP_FACES] + layout->count[SWEEP_FACES];
     if (i >= all)
@@ -105,7 +106,10 @@ sweep_keys(__global const sweep_layout *layout, sweep_scene scene, __global cons
         double middle = 0.5 * (d.x - scene.origin[axis]) + 0.5 * (d.y - scene.origin[axis]);
         cell[axis] = min(convert_uint_sat(middle * scene.scale), (1u << BITS) - 1);
     }
-    keys[i] = kind << 3 * BITS | hilbert(cell[0], cell[1], cell[2]);
+    uint curve = hilbert(cell[0], cell[1], cell[2]);
+    if (second != UINT_MAX)
+        curve = (corners.at[0] >= second ? 1u << (3 * BITS - 1) : 0) | curve >> 1;
+    keys[i] = kind << 3 * BITS | curve;
     order[i] = feature;
 }
 

@@ -331,7 +331,7 @@ class Cloth(Owner):
 
         >>> import abut
         >>> cloth = abut.Cloth(gravity=(0, 0, -9.81))
-        >>> sheet = cloth.add_sheet(abut.Mesh.shape("sheet", segments=8))
+        >>> sheet = cloth.add_sheet(abut.shape("sheet", segments=8))
         >>> cloth.attach(sheet, [0, 8])
         >>> steps = [cloth.step() for _ in range(5)]
         >>> state, steps = cloth.save(), [cloth.step() for _ in range(5)]

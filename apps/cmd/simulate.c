@@ -451,9 +451,8 @@ const tool_command command_simulate = {
     .found = "cloth intersects something in a frame (with --check)",
     .examples = "  abut simulate scene.json --record scene.abutm --html film.html\n"
                 "  abut simulate scene.json --frames 600 --check --json\n"
-                "  abut simulate scene.json --state run.state --record first.abutm\n"
-                "  abut simulate scene.json --resume run.state --state run.state "
-                "--record second.abutm\n",
+                "  abut simulate scene.json --state run.state\n"
+                "  abut simulate scene.json --resume run.state --state run.state\n",
     .options = options,
     .operand_range = {1, 1},
     .run = run_simulate,

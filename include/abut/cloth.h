@@ -321,11 +321,12 @@ ABUT_API abut_status abut_cloth_get_energy(abut_cloth *cloth, abut_cloth_energy 
  * each cloth. */
 ABUT_API abut_status abut_cloth_save(abut_cloth *cloth, abut_byte_list *bytes);
 /* Restores a saved state. Sheets with their meshes and materials, the triangles and friction of
- * bodies, and options must be those of the saved cloth, with the same indices. The device may
- * differ, and the wind is restored. Afterwards equal calls give the same positions and velocities
- * as in the saved cloth, bit for bit; with radial fields, if the caller also restores these.
- * Impulses on bodies are 0 and aims are the positions until the next step. That step tests again
- * that the start has no intersections, so that no saved bytes can break the guarantee.
+ * bodies, and options must be those of the saved cloth, with the same indices. Bodies that are
+ * moved by poses need the same mesh, too. The device may differ, and the wind is restored.
+ * Afterwards equal calls give the same positions and velocities as in the saved cloth, bit for bit;
+ * with radial fields, if the caller also restores these. Impulses on bodies are 0 and aims are the
+ * positions until the next step. That step tests again that the start has no intersections, so that
+ * no saved bytes can break the guarantee.
  *
  * Returns ABUT_ERROR_FORMAT if the bytes are damaged or not a state, and ABUT_ERROR_UNSUPPORTED for
  * another version or byte order of the format. Returns ABUT_ERROR_ARGUMENT for a state of another

@@ -557,8 +557,9 @@ class World(Owner):
     # -- save and restore --
 
     def save(self) -> bytes:
-        """Returns the state of the world between steps: 24 bytes per candidate pair and 8 bytes per body. It does not
-        contain bodies, poses and positions.
+        """Returns the state of the world between steps: 24 bytes per candidate pair, 9 bytes per body, and the state of
+        the cloth. It does not contain bodies, poses and positions, except those of sheets. Save after a step, before
+        bodies move on.
 
         >>> import abut
         >>> def build(height):
@@ -582,9 +583,10 @@ class World(Owner):
 
     def restore(self, state: Union[bytes, bytearray, memoryview]) -> World:
         """Restores the state that save() of this or another world returned. The world must have the same bodies with
-        the same ids, at the saved poses, bit for bit; otherwise the call raises and does not change the world. After
-        it, both worlds compute the same contacts and events, bit for bit. The call costs as much as a step in which
-        all bodies move."""
+        the same ids, at the saved poses, bit for bit; otherwise the call raises and does not change the world. Sheets
+        get their saved positions. After it, both worlds compute the same contacts, events and steps, bit for bit. The
+        next step(seconds=...) starts where bodies are now. The call costs as much as a step in which all bodies
+        move."""
         given = state_bytes(state)
         run(lib.abut_world_restore, self._handle, pointer(given), len(given), uses=self._fields)
         return self

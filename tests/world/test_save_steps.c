@@ -79,6 +79,57 @@ TEST(a_world_is_saved_before_its_first_step) {
     destroy_stage(&s[1]);
 }
 
+/* A sheet on a ball and on a plane, with contacts of equal depth. */
+static abut_world *make_draped(const abut_mesh *cover) {
+    abut_world_options options = abut_world_options_default();
+    abut_cloth_options air = abut_cloth_options_default();
+    const abut_cloth_material cotton = abut_cloth_material_default();
+    const abut_plane ground = {{0, 0, 1}, 0};
+    abut_world *world = NULL;
+    abut_world_item item = abut_world_item_default();
+    uint32_t id;
+    air.gravity.z = -9.81;
+    options.cloth = &air;
+    options.margin = 0.02;
+    assert_ok(abut_world_create(serial, &options, &world));
+    item.collider = abut_collider_from_plane(ground, here);
+    assert_ok(abut_world_add(world, &item, &id));
+    item.collider = abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 0.15}, here);
+    item.collider.pose.translation.z = 0.2;
+    assert_ok(abut_world_add(world, &item, &id));
+    item.collider = abut_collider_from_mesh(cover, here);
+    item.collider.pose.translation = v3(0.2, 0, 0.6);
+    item.cloth = &cotton;
+    assert_ok(abut_world_add(world, &item, &id));
+    return world;
+}
+
+/* Every state can be restored, however the shape of cloth has changed since it was added. */
+TEST(draped_cloth_is_restored) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
+    abut_mesh *cover = NULL;
+    abut_world *worlds[2];
+    uint64_t contacts = 0;
+    shape.segments = shape.rings = 16;
+    shape.extent = v3(1.2, 1.2, 0);
+    assert_ok(abut_shape_create(serial, &shape, &cover));
+    for (int k = 0; k < 2; k++)
+        worlds[k] = make_draped(cover);
+    for (int frame = 0; frame < 40; frame++) {
+        size_t bytes;
+        contacts += step(worlds[0]).contact_count;
+        if (frame < 20)
+            continue;
+        unsigned char *saved = save_world(worlds[0], &bytes);
+        assert_ok(abut_world_restore(worlds[1], saved, bytes));
+        free(saved);
+    }
+    assert_true(contacts > 400);
+    abut_world_destroy(worlds[0]);
+    abut_world_destroy(worlds[1]);
+    abut_mesh_destroy(cover);
+}
+
 /* ---- what is refused ---- */
 
 static void assert_refused_unchanged(stage *s, const char *part, const unsigned char *bad,

@@ -119,6 +119,8 @@ void abuti_world_asset_release(abut_world *world, world_asset *asset) {
 
 /* ---- new positions ---- */
 
+/* The BVH is only refitted, so that contacts, whose sums are in its order, do not depend on earlier
+ * shapes: a saved state can be restored. */
 abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions) {
     const world_method *method = abuti_world_method_of_items(a->choice.method);
     abut_mesh *old = a->mesh, *mesh = NULL;
@@ -137,14 +139,5 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
     a->has_health = false;
     a->longest_edge = find_longest_edge(mesh);
     abut_mesh_destroy(old);
-    abut_bvh_info info = abut_bvh_info_default();
-    abut_bvh_get_info(a->bvh, &info);
-    if (info.should_rebuild) { /* if memory suffices */
-        abut_bvh *made = NULL;
-        if (!create_bvh(a, mesh, &made)) {
-            abut_bvh_destroy(a->bvh);
-            a->bvh = made;
-        }
-    }
     return ABUT_OK;
 }

@@ -86,12 +86,13 @@ ABUT_API abut_status abut_garment_create(const abut_character *character,
                                          const abut_garment_options *options,
                                          abut_garment **garment);
 /* Creates the mesh of a built-in garment by its name, such as "dress", with about as many triangles
- * (0 = the default), and copies its pins: abut_context_free() frees them. For `create_garment` of
- * abut_scene_options; `user` is ignored. Returns ABUT_ERROR_FORMAT for another name. Thread-safe.
+ * and that ease (0 = the defaults), and copies its pins: abut_context_free() frees them. For
+ * `create_garment` of abut_scene_options; `user` is ignored. Returns ABUT_ERROR_FORMAT for another
+ * name. Thread-safe.
  */
 ABUT_API abut_status abut_garment_create_named(void *user, abut_context *context,
                                                const abut_character *wearer, const char *name,
-                                               uint32_t triangles, abut_mesh **mesh,
+                                               uint32_t triangles, double ease, abut_mesh **mesh,
                                                uint32_t **pins, uint32_t *pin_count);
 /* Frees a garment. Null is allowed. No other thread may use it. */
 ABUT_API void abut_garment_destroy(abut_garment *garment);

@@ -97,14 +97,15 @@ typedef struct abut_scene_options {
     abut_status (*create_character)(void *user, abut_context *context, const char *name,
                                     abut_character **character);
     void *user;
-    /* Creates a garment by name for a character in its rest pose, with about as many triangles (0 =
-     * the default), and the vertices that the body should hold, in ascending order.
+    /* Creates a garment by name for a character in its rest pose, with about as many triangles and
+     * at that distance from the body (0 = the defaults), and the vertices that the body should
+     * hold, in ascending order.
      * abut_context_allocate() allocates the pins, which the scene frees.
      * abut_garment_create_named() of libabut_figures knows the built-in ones. Null = such a scene
      * is an ABUT_ERROR_FORMAT. */
     abut_status (*create_garment)(void *user, abut_context *context, const abut_character *wearer,
-                                  const char *name, uint32_t triangles, abut_mesh **mesh,
-                                  uint32_t **pins, uint32_t *pin_count);
+                                  const char *name, uint32_t triangles, double ease,
+                                  abut_mesh **mesh, uint32_t **pins, uint32_t *pin_count);
 } abut_scene_options;
 
 ABUT_DEFAULT(abut_scene_options)

@@ -35,11 +35,12 @@ static abut_status create_character(void *user, abut_context *context, const cha
 
 /* A sheet with one pin, instead of a garment, which takes seconds. */
 static abut_status create_garment(void *user, abut_context *context, const abut_character *wearer,
-                                  const char *name, uint32_t triangles, abut_mesh **mesh,
-                                  uint32_t **pins, uint32_t *pin_count) {
+                                  const char *name, uint32_t triangles, double ease,
+                                  abut_mesh **mesh, uint32_t **pins, uint32_t *pin_count) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     (void)user;
     (void)triangles;
+    FUZZ_CHECK(ease >= 0);
     FUZZ_CHECK(wearer && name);
     shape.segments = shape.rings = 1;
     uint32_t *made = abut_context_allocate(context, 1, sizeof *made);

@@ -144,27 +144,34 @@ TEST(bad_options_are_refused) {
 TEST(garments_have_names) {
     abut_mesh *mesh = NULL;
     uint32_t *pins = NULL, count = 0;
-    assert_ok(abut_garment_create_named(NULL, NULL, human(), "cape", 2500, &mesh, &pins, &count));
+    assert_ok(
+        abut_garment_create_named(NULL, NULL, human(), "cape", 2500, 0, &mesh, &pins, &count));
     const uint32_t triangles = abut_mesh_triangle_count(mesh);
     assert_true(triangles > 2300 && triangles < 2700);
     assert_true(count > 3);
     for (uint32_t i = 0; i < count; i++)
         assert_true(pins[i] < abut_mesh_vertex_count(mesh) && (!i || pins[i - 1] < pins[i]));
+    const abut_box close = abut_mesh_bounds(mesh);
+    abut_mesh_destroy(mesh);
+    abut_context_free(NULL, pins);
+    assert_ok(
+        abut_garment_create_named(NULL, NULL, human(), "cape", 2500, 0.05, &mesh, &pins, &count));
+    assert_true(abut_mesh_bounds(mesh).hi.x > close.hi.x + 0.01); /* further from the body */
     abut_mesh_destroy(mesh);
     abut_context_free(NULL, pins);
     mesh = NULL;
     assert_fails(ABUT_ERROR_FORMAT, "there is no garment 'hat'",
-                 abut_garment_create_named(NULL, NULL, human(), "hat", 0, &mesh, &pins, &count));
+                 abut_garment_create_named(NULL, NULL, human(), "hat", 0, 0, &mesh, &pins, &count));
     assert_refused("wearer is null",
-                   abut_garment_create_named(NULL, NULL, NULL, "cape", 0, &mesh, &pins, &count));
-    assert_refused("name is null",
-                   abut_garment_create_named(NULL, NULL, human(), NULL, 0, &mesh, &pins, &count));
-    assert_refused("mesh is null",
-                   abut_garment_create_named(NULL, NULL, human(), "cape", 0, NULL, &pins, &count));
-    assert_refused("pins is null",
-                   abut_garment_create_named(NULL, NULL, human(), "cape", 0, &mesh, NULL, &count));
-    assert_refused("pin_count is null",
-                   abut_garment_create_named(NULL, NULL, human(), "cape", 0, &mesh, &pins, NULL));
+                   abut_garment_create_named(NULL, NULL, NULL, "cape", 0, 0, &mesh, &pins, &count));
+    assert_refused("name is null", abut_garment_create_named(NULL, NULL, human(), NULL, 0, 0, &mesh,
+                                                             &pins, &count));
+    assert_refused("mesh is null", abut_garment_create_named(NULL, NULL, human(), "cape", 0, 0,
+                                                             NULL, &pins, &count));
+    assert_refused("pins is null", abut_garment_create_named(NULL, NULL, human(), "cape", 0, 0,
+                                                             &mesh, NULL, &count));
+    assert_refused("pin_count is null", abut_garment_create_named(NULL, NULL, human(), "cape", 0, 0,
+                                                                  &mesh, &pins, NULL));
     assert_null(mesh);
 }
 

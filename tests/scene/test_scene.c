@@ -186,7 +186,7 @@ TEST(characters_and_methods) {
 
 /* A sheet with one pin: a garment that takes no time. */
 static abut_status create_patch(void *user, abut_context *context, const abut_character *wearer,
-                                const char *name, uint32_t triangles, abut_mesh **mesh,
+                                const char *name, uint32_t triangles, double ease, abut_mesh **mesh,
                                 uint32_t **pins, uint32_t *pin_count) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     (void)user;
@@ -195,6 +195,7 @@ static abut_status create_patch(void *user, abut_context *context, const abut_ch
     if (strcmp(name, "patch") != 0)
         return abut_set_error(ABUT_ERROR_FORMAT, "there is no such garment");
     assert_int_equal(triangles, 77);
+    assert_true(ease == 0.03125);
     *pins = abut_context_allocate(context, 1, sizeof **pins);
     if (!*pins)
         return ABUT_ERROR_MEMORY;
@@ -290,7 +291,7 @@ TEST(characters_in_time) {
         "{\"bodies\": [{\"name\": \"she\", \"mesh\": {\"figure\": \"ogre\", "
         "\"clip\": \"walk\", \"time\": 0.25, \"speed\": 2, \"blend\": 1}, \"self\": true, "
         "\"position\": [3, 2, 1], \"velocity\": [0, 0, 1.5]}, {\"mesh\": {\"garment\": "
-        "\"patch\", \"on\": \"she\", \"triangles\": 77}, \"cloth\": {}}]}";
+        "\"patch\", \"on\": \"she\", \"triangles\": 77, \"ease\": 0.03125}, \"cloth\": {}}]}";
     abut_scene_options options = abut_scene_options_default();
     abut_character *ogre = NULL;
     options.create_character = copy_figure;

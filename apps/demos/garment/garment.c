@@ -366,10 +366,11 @@ static abut_status find_kind(const char *name, abut_garment_kind *kind) {
 
 abut_status abut_garment_create_named(void *user, abut_context *context,
                                       const abut_character *wearer, const char *name,
-                                      uint32_t triangles, abut_mesh **mesh, uint32_t **pins,
-                                      uint32_t *pin_count) {
+                                      uint32_t triangles, double ease, abut_mesh **mesh,
+                                      uint32_t **pins, uint32_t *pin_count) {
     (void)user;
     abut_garment_options options = abut_garment_options_default();
+    options.ease = ease;
     abut_garment *garment = NULL;
     if (!wearer || !name || !mesh || !pins || !pin_count)
         return abuti_null(__func__, !wearer ? "wearer"

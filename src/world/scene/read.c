@@ -201,6 +201,7 @@ enum {
     MESH_BLEND,
     MESH_ON,
     MESH_TRIANGLES,
+    MESH_EASE,
     MESH_SCALE,
     MESH_SIZE,
     MESH_RADIUS,
@@ -303,7 +304,7 @@ static abut_status find_wearer(scene_reader *r, const member *on, uint32_t *wear
 
 static abut_status create_garment(scene_reader *r, const member *m, scene_mesh *to) {
     char name[100];
-    double triangles = 0;
+    double triangles = 0, ease = 0;
     abut_status status = ABUT_OK;
     if (!r->scene->bodies)
         return abuti_scene_fail(r, "a 'garment' must be the 'mesh' of a body, not in 'meshes'");
@@ -311,6 +312,8 @@ static abut_status create_garment(scene_reader *r, const member *m, scene_mesh *
         return abuti_scene_fail(r, "a 'garment' needs 'on', the name of a character");
     if (m[MESH_TRIANGLES].at)
         status = abuti_scene_range(r, &m[MESH_TRIANGLES], 1, 1e7, &triangles);
+    if (!status && m[MESH_EASE].at)
+        status = abuti_scene_positive(r, &m[MESH_EASE], &ease);
     if (!status)
         status = find_wearer(r, &m[MESH_ON], &to->wearer);
     if (status)
@@ -322,9 +325,10 @@ static abut_status create_garment(scene_reader *r, const member *m, scene_mesh *
     if (!r->options.create_garment)
         return abuti_scene_fail(r, "the garment '%s' requires abut_scene_options.create_garment",
                                 name);
-    status = r->options.create_garment(r->options.user, r->context,
-                                       r->scene->bodies[to->wearer].character, name,
-                                       (uint32_t)triangles, &to->mesh, &to->pins, &to->pin_count);
+    status =
+        r->options.create_garment(r->options.user, r->context,
+                                  r->scene->bodies[to->wearer].character, name, (uint32_t)triangles,
+                                  ease, &to->mesh, &to->pins, &to->pin_count);
     if (status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_ARGUMENT)
         status = prefix_error(r, ABUT_ERROR_FORMAT);
     return status;
@@ -408,6 +412,7 @@ static abut_status read_mesh(scene_reader *r, uint32_t object) {
                               [MESH_GARMENT] = MEMBER("garment", TEXT),
                               [MESH_ON] = MEMBER("on", TEXT),
                               [MESH_TRIANGLES] = MEMBER("triangles", NUMBER),
+                              [MESH_EASE] = MEMBER("ease", NUMBER),
                               [MESH_SCALE] = MEMBER("scale", NUMBER),
                               [MESH_SIZE] = MEMBER_OR("size", LIST, NUMBER),
                               [MESH_RADIUS] = MEMBER("radius", NUMBER),
@@ -433,7 +438,7 @@ static abut_status read_mesh(scene_reader *r, uint32_t object) {
             return abuti_scene_fail(
                 r, "'%s' is only allowed with 'figure', or with a 'file' that has a skeleton",
                 m[i].name);
-    for (int i = MESH_ON; i <= MESH_TRIANGLES; i++)
+    for (int i = MESH_ON; i <= MESH_EASE; i++)
         if (!garment && m[i].at)
             return abuti_scene_fail(r, "'%s' is only allowed with 'garment'", m[i].name);
     for (int i = MESH_CLIP; i <= MESH_BLEND; i++)

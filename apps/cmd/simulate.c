@@ -340,6 +340,32 @@ static void read_saved(simulating *s, const tool_arguments *arguments) {
         tool_refuse(tool, "'%s' is of frame %u; there can be no more frames", s->resume, s->first);
 }
 
+static bool replaces(const char *path, const char *input) {
+    return input && strcmp(input, "-") != 0 && target_is_same(path, input);
+}
+
+/* No file may be written twice, or replace an input, except the state that the run continues. */
+static void check_files(const simulating *s, const tool_arguments *arguments) {
+    static const char *const names[] = {"state", "record", "png", "html"};
+    tool_run *tool = s->sim.tool;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = option_words(arguments, names[i], NULL);
+        if (!path)
+            continue;
+        if (replaces(path, arguments->operands[0]))
+            tool_refuse(tool, "--%s would replace the scene '%s'", names[i], path);
+        if (i > 0 && replaces(path, s->resume))
+            tool_refuse(tool, "--%s would replace the state '%s'", names[i], path);
+        for (size_t k = 0; k < i; k++) {
+            const char *other = option_words(arguments, names[k], NULL);
+            if (other && target_is_same(path, other))
+                tool_refuse(tool, "--%s and --%s are the same file '%s'", names[k], names[i], path);
+        }
+        if (strcmp(names[i], "html") != 0 || !option_any(arguments, "record|png"))
+            target_check(tool, path); /* a page beside other files may fail: view_open() */
+    }
+}
+
 static void read_options(simulating *s, const tool_arguments *arguments) {
     tool_run *tool = s->sim.tool;
     const tool_given *fps = option_given(arguments, "fps"),
@@ -356,6 +382,7 @@ static void read_options(simulating *s, const tool_arguments *arguments) {
     s->checks = option_given(arguments, "check") != NULL;
     if (png)
         picture_check(tool, png->words);
+    check_files(s, arguments);
     if (s->resume)
         read_saved(s, arguments);
 }

@@ -246,6 +246,36 @@ echo '{"bodies": []}' >empty.json
 refuses "has no bodies" simulate empty.json
 refuses "is not a scene" simulate cube.obj
 refuses "from 1 to 10000" simulate sheet.json --fps 0.5
+
+# No file is written twice or replaces an input, by whatever path; and all files are checked before the run.
+cp sheet.json kept.json
+mkdir folder
+ln -s ../sheet.json folder/link.json
+for option in state record; do
+    for path in sheet.json ./sheet.json folder/../sheet.json folder/link.json "$PWD/sheet.json"; do
+        refuses "--$option would replace the scene" simulate sheet.json --frames 1 --$option $path
+    done
+done
+cp sheet.json page.html
+echo "/* a stand-in */" >viewer.js
+ABUT_VIEWER=viewer.js
+export ABUT_VIEWER
+refuses "--html would replace the scene 'page.html'" simulate page.html --frames 1 --html page.html
+demand "the scene was replaced" "$(cmp sheet.json kept.json 2>&1; cmp page.html kept.json 2>&1)" = ""
+refuses "--state and --record are the same file" simulate sheet.json --frames 1 --state both --record folder/../both
+refuses "--state and --record are the same file '-'" simulate sheet.json --frames 1 --state - --record -
+refuses "--record would replace the state" simulate parts.json --frames 1 --resume run.state --record ./run.state
+demand "a file was written by a refused run" ! -e both
+for option in "--state no/such/run.state" "--state folder" "--state folder/new/" "--state sheet.json/x" "--png no/such/film.ppm" \
+    "--state="; do
+    fails "cannot be written: " simulate sheet.json --frames 1000000 --record early.abutm $option
+done
+fails "no/such/page.html: cannot be written: " simulate sheet.json --frames 1000000 --state early.state --html no/such/page.html
+demand "a state of a run that did not start" ! -e early.state
+demand "a recording of a run that did not start" ! -e early.abutm
+fails "cannot be opened" simulate missing.json --state sheet.json
+demand "a missing scene" "$(cmp sheet.json kept.json 2>&1)" = ""
+try 0 "$tool" simulate sheet.json --frames 1 --state /dev/null --record /dev/null
 fails "no/such" simulate sheet.json --frames 1 --record no/such/folder.abutm
 fails "cannot be opened" simulate missing.json
 finish

@@ -409,7 +409,6 @@ static void start_film(simulating *s, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments);
     if (!png)
         return;
-    tool->up = s->sim.scene.up;
     s->camera = abut_picture_options_default();
     s->camera.width = FILM_WIDTH;
     s->camera.height = FILM_HEIGHT;

@@ -180,6 +180,19 @@ static void finish_files(simulating *s) {
         sim_write_state(&s->sim, &s->saved, s->state);
 }
 
+/* Prints what a run that ended early has kept. */
+static void print_kept(const simulating *s) {
+    tool_text words = {0};
+    text_print(&words, "%u of %u frames are complete", s->done, s->frames);
+    if (s->record)
+        text_print(&words, "; they are in '%s'", s->record);
+    if (s->state)
+        text_print(&words, "; '--resume %s' continues after frame %u", s->state,
+                   s->first + s->done);
+    tool_log(s->sim.tool, ABUT_LOG_INFO, text_of(&words));
+    text_free(&words);
+}
+
 /* A run that fails or is cancelled keeps the frames that it has recorded. */
 static void run_frames(simulating *s) {
     tool_run *tool = s->sim.tool;
@@ -196,6 +209,7 @@ static void run_frames(simulating *s) {
             char reason[600];
             snprintf(reason, sizeof reason, "frame %u: %s", s->first + frame, abut_last_error());
             finish_files(s);
+            print_kept(s);
             if (status != ABUT_ERROR_CANCELLED)
                 abut_set_error(status, reason);
             tool_fail(tool, status);

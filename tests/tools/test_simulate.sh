@@ -173,10 +173,12 @@ assert joined == whole, [i for i, (a, b) in enumerate(zip(joined, whole)) if a !
 END
 try 0 "$tool" simulate parts.json --frames 24 --record whole.abutm --threads 1
 try 0 "$tool" simulate parts.json --frames 9 --record part1.abutm --state run.state --threads 1
+says "state          run.state"
 try 0 "$tool" simulate parts.json --frames 8 --resume run.state --record part2.abutm --state next.state --threads 2
 says "from frame 9, at 0.15 s"
 try 0 "$tool" simulate parts.json --frames 7 --resume next.state --state next.state --record part3.abutm --json
 is "it['first_frame'], it['frames'], abs(it['seconds'] - 7 / 60) < 1e-9" "(17, 7, True)"
+is "it['recording'], it['state']" "('part3.abutm', 'next.state')"
 if [ -n "$python" ]; then
     try 0 "$python" parts.py whole.abutm part1.abutm part2.abutm part3.abutm
 fi
@@ -203,6 +205,7 @@ fi
 
 # A step that fails keeps the state before its frame.
 fails "frame 1: " simulate crossed.json --frames 2 --state crossed.state
+complains "0 of 2 frames are complete; '--resume crossed.state' continues after frame 0"
 fails "frame 1: " simulate crossed.json --frames 2 --resume crossed.state
 
 # A dressed character. Its garment takes seconds to make.
@@ -224,7 +227,7 @@ fails "bodies[1]: there is no garment 'hat'" simulate hat.json
 
 # A run that is cancelled keeps the recorded frames.
 if [ -n "$python" ]; then
-    "$python" - "$tool" <<'END' || wrong "a cancelled run did not end by its signal"
+    "$python" - "$tool" >cancelled <<'END' || wrong "a cancelled run did not end by its signal"
 import signal, subprocess, sys, time
 run = subprocess.Popen([sys.argv[1], "simulate", "sheet.json", "--frames", "1000000", "--record", "part.abutm", "--state",
                         "part.state"],
@@ -233,11 +236,14 @@ run = subprocess.Popen([sys.argv[1], "simulate", "sheet.json", "--frames", "1000
 time.sleep(1.5)
 run.send_signal(signal.SIGINT)
 text = run.communicate(timeout=60)[1]
+sys.stdout.buffer.write(text)
 sys.exit(not (run.returncode == -signal.SIGINT and b"cancelled" in text))
 END
     try 0 "$tool" info part.abutm --json
     is "it['files'][0]['frames'] >= 1 and len(it['files'][0]['meshes']) == 3" True
     last=$(value "it['files'][0]['frames'] - 1")
+    kept="$last of 1000000 frames are complete; they are in 'part.abutm'; '--resume part.state' continues after frame $last"
+    demand "a cancelled run does not say what it kept: $(cat cancelled)" "$(grep -cF "$kept" cancelled)" = 1
     prints "from frame $last" simulate sheet.json --frames 2 --resume part.state
 fi
 

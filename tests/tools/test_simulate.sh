@@ -247,6 +247,16 @@ END
     prints "from frame $last" simulate sheet.json --frames 2 --resume part.state
 fi
 
+# A glTF file is a character if it has a time or a clip; otherwise it is a mesh, and wears nothing.
+"$tool" make box box.glb --quiet
+for time in ', "time": 0:1' ':0'; do
+    echo "{\"bodies\": [{\"name\": \"box\", \"mesh\": {\"file\": \"box.glb\"${time%:*}}}]}" >glb.json
+    try 0 "$tool" simulate glb.json --frames 1 --json
+    is "it['characters']" "${time##*:}"
+done
+echo '{"bodies": [{"name": "box", "mesh": {"file": "box.glb"}}, {"mesh": {"garment": "dress", "on": "box"}, "cloth": {}}]}' >glb.json
+fails "bodies[1]: there is no character 'box' before this body" simulate glb.json
+
 echo '{"bodies": []}' >empty.json
 "$tool" make box cube.obj --quiet
 refuses "has no bodies" simulate empty.json

@@ -135,6 +135,7 @@ static void add_scene(tool_run *tool, const char *path, const tool_text *text, b
     else
         ensure(abut_scene_read(tool->context, path, &options, &assembly->scene));
     abut_scene_arrays it = get_scene_arrays(assembly->scene);
+    tool->up = it.up;
     for (uint32_t i = 0; i < it.body_count; i++) {
         abut_scene_body body = get_scene_body(assembly->scene, i);
         assembly_add(assembly, body.name, body.mesh, body.collider.pose);

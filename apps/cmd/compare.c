@@ -17,7 +17,11 @@
 /* In the order of the tables; the first one is the reference. */
 static const abut_world_method methods[] = {ABUT_WORLD_EXACT,  ABUT_WORLD_FIELD,  ABUT_WORLD_MAP,
                                             ABUT_WORLD_LAYERS, ABUT_WORLD_RADIAL, ABUT_WORLD_AUTO};
-enum { METHODS = sizeof methods / sizeof *methods, STEPS = 5 };
+enum {
+    METHODS = sizeof methods / sizeof *methods,
+    STEPS = 5,
+    ROWS_MAX = 256 /* bodies with a row of their own in the page */
+};
 
 /* A pair as one method sees it. */
 typedef struct method_pair {
@@ -360,10 +364,13 @@ static void draw(tool_run *tool, const tool_arguments *arguments, const comparis
     abut_picture_options camera = abut_picture_options_default();
     tool_legend legend = {0};
     abut_box all = empty_box;
+    const bool few = c->assembly.count <= ROWS_MAX;
     camera_read(tool, arguments, &camera);
     abut_picture *picture = picture_new(tool, &camera);
     for (uint32_t i = 0; i < c->assembly.count; i++) {
         const abut_colour grey = {0.62f, 0.64f, 0.68f, 0.22f}; /* methods have the colours */
+        view_label label = {.name = few ? c->assembly.bodies[i].name : "bodies"};
+        view_label_items(tool->view, picture, &label);
         assembly_draw(picture, &c->assembly, i, grey);
     }
     for (int k = 0; k < METHODS; k++)

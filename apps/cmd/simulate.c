@@ -180,6 +180,19 @@ static void finish_files(simulating *s) {
         sim_write_state(&s->sim, &s->saved, s->state);
 }
 
+/* Prints what a run that ended early has kept. */
+static void print_kept(const simulating *s) {
+    tool_text words = {0};
+    text_print(&words, "%u of %u frames are complete", s->done, s->frames);
+    if (s->record)
+        text_print(&words, "; they are in '%s'", s->record);
+    if (s->state)
+        text_print(&words, "; '--resume %s' continues after frame %u", s->state,
+                   s->first + s->done);
+    tool_log(s->sim.tool, ABUT_LOG_INFO, text_of(&words));
+    text_free(&words);
+}
+
 /* A run that fails or is cancelled keeps the frames that it has recorded. */
 static void run_frames(simulating *s) {
     tool_run *tool = s->sim.tool;
@@ -196,6 +209,7 @@ static void run_frames(simulating *s) {
             char reason[600];
             snprintf(reason, sizeof reason, "frame %u: %s", s->first + frame, abut_last_error());
             finish_files(s);
+            print_kept(s);
             if (status != ABUT_ERROR_CANCELLED)
                 abut_set_error(status, reason);
             tool_fail(tool, status);
@@ -340,6 +354,32 @@ static void read_saved(simulating *s, const tool_arguments *arguments) {
         tool_refuse(tool, "'%s' is of frame %u; there can be no more frames", s->resume, s->first);
 }
 
+static bool replaces(const char *path, const char *input) {
+    return input && strcmp(input, "-") != 0 && target_is_same(path, input);
+}
+
+/* No file may be written twice, or replace an input, except the state that the run continues. */
+static void check_files(const simulating *s, const tool_arguments *arguments) {
+    static const char *const names[] = {"state", "record", "png", "html"};
+    tool_run *tool = s->sim.tool;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = option_words(arguments, names[i], NULL);
+        if (!path)
+            continue;
+        if (replaces(path, arguments->operands[0]))
+            tool_refuse(tool, "--%s would replace the scene '%s'", names[i], path);
+        if (i > 0 && replaces(path, s->resume))
+            tool_refuse(tool, "--%s would replace the state '%s'", names[i], path);
+        for (size_t k = 0; k < i; k++) {
+            const char *other = option_words(arguments, names[k], NULL);
+            if (other && target_is_same(path, other))
+                tool_refuse(tool, "--%s and --%s are the same file '%s'", names[k], names[i], path);
+        }
+        if (strcmp(names[i], "html") != 0 || !option_any(arguments, "record|png"))
+            target_check(tool, path); /* a page beside other files may fail: view_open() */
+    }
+}
+
 static void read_options(simulating *s, const tool_arguments *arguments) {
     tool_run *tool = s->sim.tool;
     const tool_given *fps = option_given(arguments, "fps"),
@@ -356,6 +396,7 @@ static void read_options(simulating *s, const tool_arguments *arguments) {
     s->checks = option_given(arguments, "check") != NULL;
     if (png)
         picture_check(tool, png->words);
+    check_files(s, arguments);
     if (s->resume)
         read_saved(s, arguments);
 }
@@ -382,7 +423,6 @@ static void start_film(simulating *s, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments);
     if (!png)
         return;
-    tool->up = s->sim.scene.up;
     s->camera = abut_picture_options_default();
     s->camera.width = FILM_WIDTH;
     s->camera.height = FILM_HEIGHT;

@@ -341,6 +341,10 @@ void tool_log(void *tool, abut_log_level level, const char *message);
 const char *tool_input(tool_run *tool, const char *path);
 /* The path to write, where "-" is standard output; text then goes to standard error. */
 const char *tool_target(tool_run *tool, const char *path);
+/* targets.c: ends the run if a file cannot be written, before its work. */
+void target_check(tool_run *tool, const char *path);
+/* Whether two paths are of the same regular file, which need not exist yet. */
+bool target_is_same(const char *a, const char *b);
 /* Reads a mesh with progress under its file name; through Assimp in a child process. */
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh);

@@ -18,7 +18,8 @@ void pictures_print_paths(tool_run *tool, const tool_arguments *arguments) {
     static const char *const written[][2] = {{"png", "picture"},
                                              {"html", "page"},
                                              {"film", "film"},
-                                             {"record", "recording"}};
+                                             {"record", "recording"},
+                                             {"state", "state"}};
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         const tool_given *path = option_given(arguments, written[i][0]);
         if (path && !(only_page(tool, path->words) && view_has_error(tool->view)))

@@ -67,6 +67,22 @@ if [ "${ABUT_TEST_THOROUGH:-}" ]; then
     is "$(row radial)['max_difference'] < 0.03" True
 fi
 
+# Pictures have the up axis of the scene, those of all commands that draw scenes. (The legend of compare, at the bottom, has times.)
+cat >plain.json <<'END'
+{"bodies": [{"name": "box", "mesh": {"shape": "box", "size": [1, 2, 3], "segments": 1}},
+            {"name": "ball", "mesh": {"shape": "icosphere", "segments": 3}, "position": [1, 1, 1]}]}
+END
+sed 's/^{/{"up": "y", /' plain.json >upright.json
+for command in compare contacts interfere "simulate --frames 1"; do
+    "$tool" $command plain.json --png plain.ppm --quiet >/dev/null
+    "$tool" $command plain.json --png turned.ppm --up y --quiet >/dev/null
+    "$tool" $command upright.json --png upright.ppm --quiet >/dev/null
+    demand "$command: no picture" -s plain.ppm
+    demand "$command draws another picture with another up axis" "$(cmp -n 999999 turned.ppm upright.ppm 2>&1)" = ""
+    demand "$command ignores the up axis" "$(cmp -n 999999 plain.ppm upright.ppm 2>&1)" != ""
+    rm plain.ppm turned.ppm upright.ppm
+done
+
 refuses "standard input" compare -
 refuses "at least 2 are needed" compare cube.obj
 refuses "from 1 to 8" compare cube.obj right.obj --most 9

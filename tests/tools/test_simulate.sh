@@ -173,10 +173,12 @@ assert joined == whole, [i for i, (a, b) in enumerate(zip(joined, whole)) if a !
 END
 try 0 "$tool" simulate parts.json --frames 24 --record whole.abutm --threads 1
 try 0 "$tool" simulate parts.json --frames 9 --record part1.abutm --state run.state --threads 1
+says "state          run.state"
 try 0 "$tool" simulate parts.json --frames 8 --resume run.state --record part2.abutm --state next.state --threads 2
 says "from frame 9, at 0.15 s"
 try 0 "$tool" simulate parts.json --frames 7 --resume next.state --state next.state --record part3.abutm --json
 is "it['first_frame'], it['frames'], abs(it['seconds'] - 7 / 60) < 1e-9" "(17, 7, True)"
+is "it['recording'], it['state']" "('part3.abutm', 'next.state')"
 if [ -n "$python" ]; then
     try 0 "$python" parts.py whole.abutm part1.abutm part2.abutm part3.abutm
 fi
@@ -203,6 +205,7 @@ fi
 
 # A step that fails keeps the state before its frame.
 fails "frame 1: " simulate crossed.json --frames 2 --state crossed.state
+complains "0 of 2 frames are complete; '--resume crossed.state' continues after frame 0"
 fails "frame 1: " simulate crossed.json --frames 2 --resume crossed.state
 
 # A dressed character. Its garment takes seconds to make.
@@ -224,7 +227,7 @@ fails "bodies[1]: there is no garment 'hat'" simulate hat.json
 
 # A run that is cancelled keeps the recorded frames.
 if [ -n "$python" ]; then
-    "$python" - "$tool" <<'END' || wrong "a cancelled run did not end by its signal"
+    "$python" - "$tool" >cancelled <<'END' || wrong "a cancelled run did not end by its signal"
 import signal, subprocess, sys, time
 run = subprocess.Popen([sys.argv[1], "simulate", "sheet.json", "--frames", "1000000", "--record", "part.abutm", "--state",
                         "part.state"],
@@ -233,19 +236,62 @@ run = subprocess.Popen([sys.argv[1], "simulate", "sheet.json", "--frames", "1000
 time.sleep(1.5)
 run.send_signal(signal.SIGINT)
 text = run.communicate(timeout=60)[1]
+sys.stdout.buffer.write(text)
 sys.exit(not (run.returncode == -signal.SIGINT and b"cancelled" in text))
 END
     try 0 "$tool" info part.abutm --json
     is "it['files'][0]['frames'] >= 1 and len(it['files'][0]['meshes']) == 3" True
     last=$(value "it['files'][0]['frames'] - 1")
+    kept="$last of 1000000 frames are complete; they are in 'part.abutm'; '--resume part.state' continues after frame $last"
+    demand "a cancelled run does not say what it kept: $(cat cancelled)" "$(grep -cF "$kept" cancelled)" = 1
     prints "from frame $last" simulate sheet.json --frames 2 --resume part.state
 fi
+
+# A glTF file is a character if it has a time or a clip; otherwise it is a mesh, and wears nothing.
+"$tool" make box box.glb --quiet
+for time in ', "time": 0:1' ':0'; do
+    echo "{\"bodies\": [{\"name\": \"box\", \"mesh\": {\"file\": \"box.glb\"${time%:*}}}]}" >glb.json
+    try 0 "$tool" simulate glb.json --frames 1 --json
+    is "it['characters']" "${time##*:}"
+done
+echo '{"bodies": [{"name": "box", "mesh": {"file": "box.glb"}}, {"mesh": {"garment": "dress", "on": "box"}, "cloth": {}}]}' >glb.json
+fails "bodies[1]: there is no character 'box' before this body" simulate glb.json
 
 echo '{"bodies": []}' >empty.json
 "$tool" make box cube.obj --quiet
 refuses "has no bodies" simulate empty.json
 refuses "is not a scene" simulate cube.obj
 refuses "from 1 to 10000" simulate sheet.json --fps 0.5
+
+# No file is written twice or replaces an input, by whatever path; and all files are checked before the run.
+cp sheet.json kept.json
+mkdir folder
+ln -s ../sheet.json folder/link.json
+for option in state record; do
+    for path in sheet.json ./sheet.json folder/../sheet.json folder/link.json "$PWD/sheet.json"; do
+        refuses "--$option would replace the scene" simulate sheet.json --frames 1 --$option $path
+    done
+done
+cp sheet.json page.html
+echo "/* a stand-in */" >viewer.js
+ABUT_VIEWER=viewer.js
+export ABUT_VIEWER
+refuses "--html would replace the scene 'page.html'" simulate page.html --frames 1 --html page.html
+demand "the scene was replaced" "$(cmp sheet.json kept.json 2>&1; cmp page.html kept.json 2>&1)" = ""
+refuses "--state and --record are the same file" simulate sheet.json --frames 1 --state both --record folder/../both
+refuses "--state and --record are the same file '-'" simulate sheet.json --frames 1 --state - --record -
+refuses "--record would replace the state" simulate parts.json --frames 1 --resume run.state --record ./run.state
+demand "a file was written by a refused run" ! -e both
+for option in "--state no/such/run.state" "--state folder" "--state folder/new/" "--state sheet.json/x" "--png no/such/film.ppm" \
+    "--state="; do
+    fails "cannot be written: " simulate sheet.json --frames 1000000 --record early.abutm $option
+done
+fails "no/such/page.html: cannot be written: " simulate sheet.json --frames 1000000 --state early.state --html no/such/page.html
+demand "a state of a run that did not start" ! -e early.state
+demand "a recording of a run that did not start" ! -e early.abutm
+fails "cannot be opened" simulate missing.json --state sheet.json
+demand "a missing scene" "$(cmp sheet.json kept.json 2>&1)" = ""
+try 0 "$tool" simulate sheet.json --frames 1 --state /dev/null --record /dev/null
 fails "no/such" simulate sheet.json --frames 1 --record no/such/folder.abutm
 fails "cannot be opened" simulate missing.json
 finish

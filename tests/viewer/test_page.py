@@ -94,6 +94,7 @@ head = page_of("compare", "box.obj", "ring.obj")
 names = [layer["name"] for layer in head["layers"] if layer["kind"] == "arrows"]
 assert names == [f"contacts by {name}" for name in ("exact", "field", "map", "layers")], names
 assert not [l for l in head["layers"] if l["kind"] in ("lines", "points")]
+assert [layer["name"] for layer in head["layers"] if layer["kind"] == "bodies"] == ["box.obj", "ring.obj"]
 
 # ---- fields: values of the cells, and a scale that has them ----
 run("field", "ball.obj", "ball.npy", "--cells", "12", "--quiet")

@@ -298,7 +298,9 @@ static abut_status find_wearer(scene_reader *r, const member *on, uint32_t *wear
                                       "'blend', in seconds, or no 'clip'",
                                       abuti_scene_word(r, on->at, word));
     }
-    return abuti_scene_fail(r, "there is no character '%s' before this body",
+    return abuti_scene_fail(r,
+                            "there is no character '%s' before this body; a glTF file is one if "
+                            "its mesh has a 'clip' or a 'time'",
                             abuti_scene_word(r, on->at, word));
 }
 

@@ -125,8 +125,11 @@ static abut_status read_indices(scene_reader *r, const char *name, uint32_t list
         const abuti_json_value *value = value_at(r, i);
         const double n = value->kind == ABUTI_JSON_NUMBER ? value->is.number : -1;
         if (!(n >= 0 && n < limit && n == floor(n)))
-            return abuti_scene_fail(r, "'%s' must be a list of indices of vertices, from 0 to %u",
-                                    name, limit - 1);
+            return abuti_scene_fail(r, "'%s' must be a list of indices of vertices, from 0 to %u%s",
+                                    name, limit - 1,
+                                    strcmp(name, "pins") == 0
+                                        ? ", or an object with 'vertices' or 'box'"
+                                        : "");
         to[(*count)++] = (uint32_t)n;
     }
     if (*count)

@@ -148,16 +148,24 @@ static abut_status read_character(abut_context *context, const char *path, abut_
 static abut_status find_clip(const abut_character *character, const char *name, uint32_t *clip) {
     abut_character_info info = abut_character_info_default();
     abut_status status = abut_character_get_info(character, &info);
+    char names[200] = "";
+    size_t used = 0;
     for (*clip = 0; *clip < info.clip_count && !status; (*clip)++) {
         abut_character_clip has;
         status = abut_character_get_clip(character, *clip, &has);
         if (!status && has.name && !strcmp(has.name, name))
             return ABUT_OK;
+        if (!status && used < sizeof names) { /* a longer list is cut off */
+            char word[100];
+            abuti_escape(has.name ? has.name : "", word, sizeof word);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", *clip ? ", " : ": ",
+                                     word);
+        }
     }
     if (status)
         return status;
-    return abuti_fail(ABUT_ERROR_FORMAT, "there is no clip '%s' among the %u clips", name,
-                      info.clip_count);
+    return abuti_fail(ABUT_ERROR_FORMAT, "there is no clip '%s' among the %u clips%s", name,
+                      info.clip_count, names);
 }
 
 /* Seconds of motion at full speed that have the same effect as the first `seconds`, in which a body

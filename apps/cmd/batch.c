@@ -64,14 +64,6 @@ typedef struct attempt {
     double seconds;                 /* negative: a killed process had finished the job */
 } attempt;
 
-/* FNV-1a of 64 bits. */
-static uint64_t hash_bytes(const char *bytes, size_t count) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
-    return hash;
-}
-
 static bool exists(const char *path) {
     struct stat about;
     return stat(path, &about) == 0;

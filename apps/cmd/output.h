@@ -41,6 +41,8 @@ typedef struct tool_text {
 const char *text_of(const tool_text *text);
 
 void text_bytes(tool_text *to, const char *bytes, size_t count);
+/* FNV-1a of 64 bits. */
+uint64_t hash_bytes(const char *bytes, size_t count);
 /* Adds a number as little-endian bytes. */
 void text_little(tool_text *to, uint64_t bits, size_t bytes);
 void text_add(tool_text *to, const char *string);

@@ -24,14 +24,6 @@ typedef struct state_head {
 
 _Static_assert(sizeof(state_head) == 80, "layout in files");
 
-/* FNV-1a: detects damage. */
-static uint64_t checksum(const char *bytes, size_t count) {
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < count; i++)
-        sum = (sum ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-    return sum;
-}
-
 /* ---- write ---- */
 
 void sim_save(const simulation *s, sim_state *state) {
@@ -61,7 +53,7 @@ void sim_save(const simulation *s, sim_state *state) {
 }
 
 void sim_write_state(const simulation *s, sim_state *state, const char *path) {
-    const uint64_t sum = checksum(state->bytes.data, state->bytes.used);
+    const uint64_t sum = hash_bytes(state->bytes.data, state->bytes.used);
     text_bytes(&state->bytes, (const char *)&sum, sizeof sum);
     ensure(abut_context_write_file(s->tool->context, tool_target(s->tool, path), state->bytes.data,
                                    state->bytes.used));
@@ -88,7 +80,7 @@ static const char *find_damage(const tool_text *bytes) {
     const size_t rest = bytes->used - sizeof head - SUM_BYTES;
     memcpy(&sum, bytes->data + bytes->used - SUM_BYTES, sizeof sum);
     if (head.rigid_bytes > rest || head.world_bytes != rest - head.rigid_bytes ||
-        sum != checksum(bytes->data, bytes->used - SUM_BYTES) || !head_is_valid(&head))
+        sum != hash_bytes(bytes->data, bytes->used - SUM_BYTES) || !head_is_valid(&head))
         return "is damaged";
     return NULL;
 }

@@ -95,6 +95,13 @@ static void make_room(tool_text *to, size_t more) {
     to->room = room;
 }
 
+uint64_t hash_bytes(const char *bytes, size_t count) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
 void text_bytes(tool_text *to, const char *bytes, size_t count) {
     make_room(to, count);
     if (count)

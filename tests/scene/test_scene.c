@@ -500,6 +500,9 @@ TEST(what_is_refused) {
     refused("a 'garment' needs 'on'", "{'bodies': [{'mesh': {'garment': 'cape'}, 'cloth': {}}]}");
     refused("there is no character 'a' before this body",
             TWO("'b'}, {'mesh': {'garment': 'cape', 'on': 'a'}, 'cloth': {}}]"));
+    refused("'ease' is only allowed with 'garment'", MESH("'shape': 'box', 'ease': 1"));
+    refused("'ease' is 0", TWO("'b'}, {'mesh': {'garment': 'cape', 'on': 'a', 'ease': 0}}]"));
+    refused("'ease' is -1", TWO("'b'}, {'mesh': {'garment': 'cape', 'on': 'a', 'ease': -1}}]"));
 
     refused("two bodies with the name 'a'", TWO("'a'}]"));
     refused("'g', which is also the name of a group", TWO("'g'}]"));

@@ -155,7 +155,7 @@ class Character(Owner):
 
 
 class Garment(Owner):
-    """Clothes for a character that stands on two legs: "trousers-and-top", "overcoat", "cape" or "dress"
+    """Clothes for a biped: "trousers-and-top", "overcoat", "cape" or "dress"
     (docs/garment.md). `particles` is the number of vertices, `ease` the distance from the body; 0 = the defaults.
 
     >>> import abut

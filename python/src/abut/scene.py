@@ -218,7 +218,8 @@ def simulate(
     """
     need(scene, Scene, "scene")
     number(frames, "frames")
-    if not fps > 0 or number(substeps, "substeps", least=1) < 1:
+    number(substeps, "substeps", least=1)
+    if not fps > 0:
         raise ArgumentError(f"fps is {fps}; it must be above 0")
     rigid = [body.name for body in scene.bodies if body.kind == "rigid"]
     if rigid and move is None:

@@ -58,6 +58,8 @@ class Scenes(unittest.TestCase):
             scene.positions("bell")
         with self.assertRaisesRegex(abut.ArgumentError, "fps"):
             abut.simulate(scene, fps=0, move=lambda world, time, step: {})
+        with self.assertRaisesRegex(abut.ArgumentError, "substeps"):
+            abut.simulate(scene, substeps=0, move=lambda world, time, step: {})
         with self.assertRaisesRegex(abut.ArgumentError, "mass|cloth"):
             scene.pose("ball", 1)
 

@@ -6,7 +6,13 @@
 #include <assert.h>
 #include <math.h>
 
-enum { VERTICES_PER_TASK = 4096, GROUPS_PER_TASK = 128, AXIS_BITS = 16, FRAME_SAMPLES = 128 };
+enum {
+    VERTICES_PER_TASK = 4096,
+    GROUPS_PER_TASK = 128,
+    AXIS_BITS = 16,
+    OWNER_BITS = 64 - 3 * AXIS_BITS,
+    FRAME_SAMPLES = 128
+};
 
 /* Bound of converted coordinates, so that infinity only marks unused slots. */
 #define FRAME_MAX 0x1p100
@@ -37,10 +43,14 @@ static abut_status allocate_tree(abut_context *context, sweep_tree *tree, uint32
     return ABUT_OK;
 }
 
-static void assign_level_memory(sweep_tree *tree, sweep_group **memory) {
+static void assign_level_memory(sweep_tree *tree, sweep_group **memory, uint32_t **owners) {
     for (uint32_t level = 0; level <= tree->top; level++) {
         tree->groups[level] = *memory;
         *memory += tree->group_count[level];
+        if (*owners) {
+            tree->owner[level] = *owners;
+            *owners += tree->group_count[level];
+        }
     }
 }
 
@@ -76,21 +86,25 @@ abut_status abuti_broad_create(abut_sweep *m) {
     if (!b->start || !b->end || !b->boxes || !b->memory)
         return ABUT_ERROR_MEMORY;
     if (m->mesh_count > 1 && (m->options.skip_self || m->options.skip_pairs) &&
-        !(b->mesh = abuti_allocate(c, used, sizeof *b->mesh)))
+        !(b->owner = abuti_allocate(c, used, sizeof *b->owner)))
+        return ABUT_ERROR_MEMORY;
+    if (b->owner && m->options.skip_self &&
+        !(b->owner_memory = abuti_allocate(c, groups, sizeof *b->owner_memory)))
         return ABUT_ERROR_MEMORY;
     sweep_group *memory = b->memory;
-    assign_level_memory(&b->vertices, &memory);
-    assign_level_memory(&b->edges, &memory);
-    assign_level_memory(&b->faces, &memory);
+    uint32_t *owners = b->owner_memory;
+    assign_level_memory(&b->vertices, &memory, &owners);
+    assign_level_memory(&b->edges, &memory, &owners);
+    assign_level_memory(&b->faces, &memory, &owners);
     return ABUT_OK;
 }
 
 void abuti_broad_destroy(abut_sweep *m) {
     sweep_broad *b = &m->broad;
     abuti_release(m->context, b->set_memory);
-    void *owned[] = {b->place,        b->mesh,        b->start,          b->end,
-                     b->boxes,        b->memory,      b->vertices.which, b->edges.which,
-                     b->edges.corner, b->faces.which, b->faces.corner};
+    void *owned[] = {b->place,       b->owner,        b->start,        b->end,
+                     b->boxes,       b->memory,       b->owner_memory, b->vertices.which,
+                     b->edges.which, b->edges.corner, b->faces.which,  b->faces.corner};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(m->context, owned[i]);
 }
@@ -212,6 +226,25 @@ static void sort_by_lowest_vertex(sweep_tree *tree, const uint32_t *features, co
     }
 }
 
+/* Most groups have one owner, since features are sorted by owner first. */
+static void set_owners(const sweep_broad *b, sweep_tree *tree) {
+    for (uint32_t level = 0; level <= tree->top; level++) {
+        const uint32_t below = level ? tree->group_count[level - 1] : tree->count;
+        for (uint32_t i = 0; i < below; i++) {
+            const uint32_t vertex = tree->corner ? tree->corner[(size_t)tree->corners * i] : i,
+                           owner = level ? tree->owner[level - 1][i] : b->owner[vertex];
+            uint32_t *to = &tree->owner[level][i / SWEEP_GROUP];
+            *to = i % SWEEP_GROUP == 0 || *to == owner ? owner : SWEEP_MIXED;
+        }
+    }
+}
+
+/* The high bits of the sort keys of a mesh. Meshes beyond the range share the last value. */
+static uint64_t owner_key(const abut_sweep *m, uint32_t mesh) {
+    const uint32_t last = (1u << OWNER_BITS) - 1, owner = m->owners[mesh];
+    return m->broad.owner_memory ? (uint64_t)(owner < last ? owner : last) << 3 * AXIS_BITS : 0;
+}
+
 static abut_status sort_features(abut_sweep *m, const frame *f) {
     sweep_broad *b = &m->broad;
     const uint32_t count = b->vertices.count;
@@ -221,13 +254,12 @@ static abut_status sort_features(abut_sweep *m, const frame *f) {
     abut_status status = keys && spare && begin ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         uint32_t used = 0;
-        for (uint32_t i = 0; i < m->vertex_count; i++)
-            if (b->place[i] != ABUT_NONE) {
-                keys[used].key = morton_code_of(f, m->start[i], m->end[i]);
-                if (m->mesh_sets && i >= m->vertex_begin[1]) /* at most one group has both */
-                    keys[used].key |= UINT64_C(1) << 3 * AXIS_BITS;
-                keys[used++].value = i;
-            }
+        for (uint32_t k = 0; k < m->mesh_count; k++)
+            for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
+                if (b->place[i] != ABUT_NONE) {
+                    keys[used].key = owner_key(m, k) | morton_code_of(f, m->start[i], m->end[i]);
+                    keys[used++].value = i;
+                }
         const sort_key *sorted = abuti_sort_by_key(keys, spare, count);
         for (uint32_t i = 0; i < count; i++) {
             b->vertices.which[i] = sorted[i].value;
@@ -235,10 +267,13 @@ static abut_status sort_features(abut_sweep *m, const frame *f) {
         }
         sort_by_lowest_vertex(&b->edges, m->edges, b->place, count, begin);
         sort_by_lowest_vertex(&b->faces, m->faces, b->place, count, begin);
-        for (uint32_t k = 0; b->mesh && k < m->mesh_count; k++)
+        for (uint32_t k = 0; b->owner && k < m->mesh_count; k++)
             for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
                 if (b->place[i] != ABUT_NONE)
-                    b->mesh[b->place[i]] = k;
+                    b->owner[b->place[i]] = m->owners[k];
+        sweep_tree *const trees[3] = {&b->vertices, &b->edges, &b->faces};
+        for (int k = 0; b->owner_memory && k < 3; k++)
+            set_owners(b, trees[k]);
     }
     ABUTI_RELEASE(m->context, keys, spare, begin);
     return status;

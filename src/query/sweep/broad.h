@@ -20,6 +20,7 @@
 
 #include "base/base.h"
 #include "base/math_shared.h"
+#include "sweep/device_shared.h"
 
 struct abut_sweep;
 
@@ -50,18 +51,20 @@ typedef struct sweep_tree {
     uint32_t top;     /* the level that is a single group */
     sweep_group *groups[SWEEP_LEVELS];
     sweep_group_sets *sets[SWEEP_LEVELS]; /* null = all pairs are candidates */
+    uint32_t *owner[SWEEP_LEVELS];        /* of each group of the level; null without skip_self */
     uint32_t group_count[SWEEP_LEVELS];
 } sweep_tree;
 
 typedef struct sweep_broad {
     uint32_t age;      /* searches since features were sorted; 0 = not sorted yet */
     uint32_t *place;   /* slot of each vertex; ABUT_NONE if no face has it */
-    uint32_t *mesh;    /* by slot of a vertex; null if all pairs of meshes are searched */
+    uint32_t *owner;   /* by slot of a vertex; null if all pairs of meshes are searched */
     vec3 *start, *end; /* by slot */
     float *boxes;      /* 8 per vertex, by slot: lower corner, 0, negated upper corner, 0 */
     sweep_tree vertices, edges, faces;
     sweep_group *memory; /* groups of all trees */
     sweep_group_sets *set_memory;
+    uint32_t *owner_memory;
     const unsigned char *sets; /* null = all pairs */
 } sweep_broad;
 

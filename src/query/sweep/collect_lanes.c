@@ -70,8 +70,9 @@ static inline unsigned candidate_bits(const sweep_group_sets *of, unsigned sets)
 typedef struct group_traversal {
     const sweep_tree *tree;
     wide_box box;
-    unsigned sets; /* of the group, if there are any */
-    uint32_t from; /* groups before this one are skipped */
+    unsigned sets;  /* of the group, if there are any */
+    uint32_t owner; /* groups with this owner are skipped */
+    uint32_t from;  /* groups before this one are skipped */
     uint32_t level;
     uint32_t at[SWEEP_LEVELS]; /* by level from `level` up: index of the group */
     unsigned left[SWEEP_LEVELS];
@@ -97,6 +98,8 @@ static inline uint32_t next_group(group_traversal *w) {
                 return UINT32_MAX;
         uint32_t child = SWEEP_GROUP * w->at[w->level] + abuti_lowest_bit(w->left[w->level]);
         w->left[w->level] &= w->left[w->level] - 1;
+        if (w->owner != SWEEP_MIXED && w->tree->owner[w->level - 1][child] == w->owner)
+            continue;
         if (w->level == 1)
             return child;
         visit_node(w, w->level - 1, child);
@@ -118,11 +121,11 @@ static unsigned clear_false_overlaps(const sweep_sides *sides, uint32_t first, u
 
 /* Removes the pairs from index `from` on that no_self or no_others exclude. */
 static void remove_excluded_pairs(const sweep_sides *sides, uint32_t from, sweep_candidates *to) {
-    const uint32_t *mesh = sides->broad->mesh;
+    const uint32_t *owner = sides->broad->owner;
     uint32_t kept = from;
     for (uint32_t i = from; i < to->count; i++) {
         const uint32_t *corners = to->corners + 4 * (size_t)i;
-        bool same = mesh[corners[0]] == mesh[corners[3]];
+        bool same = owner[corners[0]] == owner[corners[3]];
         memmove(to->corners + 4 * (size_t)kept, corners, 4 * sizeof *corners);
         memmove(to->pairs + 2 * (size_t)kept, to->pairs + 2 * (size_t)i, 2 * sizeof *to->pairs);
         kept += !(same ? sides->no_self : sides->no_others);
@@ -205,6 +208,7 @@ void BY_LANES(abuti_collect)(const sweep_sides *sides, sweep_cursor *cursor, swe
         w.box = box_at(&first->groups[1][group / SWEEP_GROUP], group % SWEEP_GROUP);
         if (first->sets[1])
             w.sets = sets_at(&first->sets[1][group / SWEEP_GROUP], group % SWEEP_GROUP);
+        w.owner = first->owner[0] ? first->owner[0][group] : SWEEP_MIXED;
         w.from = first == sides->second && cursor->next < group ? group : cursor->next;
         visit_node(&w, w.tree->top, 0);
         for (;;) {

@@ -57,7 +57,18 @@ static uint32_t count_nodes(const sweep_layout *l) {
     return count;
 }
 
-/* Uploads the vertices that a face has, and the mesh of each vertex. */
+/* Sort keys begin with the owner, so that most blocks have one. Owners beyond 12 bits share the
+ * last value. */
+static uint32_t count_owner_bits(const abut_sweep *m) {
+    uint32_t most = 0, bits = 0;
+    for (uint32_t k = 0; k < m->mesh_count; k++)
+        most = m->owners[k] > most ? m->owners[k] : most;
+    while (bits < 12 && most >> bits)
+        bits++;
+    return m->options.skip_self ? bits : 0;
+}
+
+/* Uploads the vertices that a face has, and the owner of each vertex. */
 static void upload_vertices(abut_sweep *m, motion_device *d) {
     uint32_t *points = abuti_allocate(m->context, m->vertex_count, sizeof *points);
     uint32_t *words = abuti_allocate_zeroed(m->context, m->vertex_count, sizeof *words);
@@ -74,12 +85,13 @@ static void upload_vertices(abut_sweep *m, motion_device *d) {
         abuti_kit_upload(&d->kit, MOTION_POINTS, points, used, sizeof *points);
         for (uint32_t k = 0; k < m->mesh_count; k++)
             for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
-                words[i] = k;
+                words[i] = m->owners[k];
         /* no kernel reads it if all pairs of meshes are searched */
-        abuti_kit_upload(&d->kit, MOTION_MESH_OF, words, d->flags ? m->vertex_count : 1,
+        abuti_kit_upload(&d->kit, MOTION_OWNERS, words, d->flags ? m->vertex_count : 1,
                          sizeof *words);
     }
     d->layout.count[SWEEP_VERTICES] = used;
+    d->owner_bits = count_owner_bits(m);
     ABUTI_RELEASE(m->context, points, words);
 }
 

@@ -24,9 +24,9 @@ typedef enum motion_memory {
     MOTION_LAYOUT,
     MOTION_EDGES,
     MOTION_FACES,
-    MOTION_POINTS,  /* vertices that a face has */
-    MOTION_MESH_OF, /* of each vertex; only if skip_self or skip_pairs is set */
-    MOTION_SETS,    /* sets of vertices, edges and faces; see abuti_motion_set_sets() */
+    MOTION_POINTS, /* vertices that a face has */
+    MOTION_OWNERS, /* of each vertex; only if skip_self or skip_pairs is set */
+    MOTION_SETS,   /* sets of vertices, edges and faces; see abuti_motion_set_sets() */
     /* each step */
     MOTION_START,
     MOTION_END,
@@ -71,6 +71,7 @@ typedef struct motion_device {
     sweep_layout layout;
     uint32_t walkers, levels, wide_groups, narrow_groups;
     uint32_t flags;         /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
+    uint32_t owner_bits;    /* of sort keys */
     sweep_sets sets;        /* where each kind begins in MOTION_SETS */
     bool ordered;           /* the order of the last search can be kept */
     uint32_t ordered_pairs; /* pairs of blocks when the order was made */

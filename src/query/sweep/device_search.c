@@ -50,19 +50,20 @@ static void queue_boxes(device_search *s) {
     size_t features = (size_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     size_t blocks = (size_t)l->node_first[SWEEP_FACES][0] + l->nodes[SWEEP_FACES][0];
     if (!d->ordered) {
-        const uint32_t second = s->motion->mesh_sets ? s->motion->vertex_begin[1] : UINT32_MAX;
         ABUTI_KIT_RUN(&d->kit, MOTION_KEYS, features, SWEEP_ITEMS, MEMORY(MOTION_LAYOUT),
                       ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
                       MEMORY(MOTION_START), MEMORY(MOTION_END), MEMORY(MOTION_POINTS),
-                      ABUTI_VALUE(second), MEMORY(MOTION_KEY), MEMORY(MOTION_ORDER));
+                      MEMORY(MOTION_OWNERS), ABUTI_VALUE(d->owner_bits), MEMORY(MOTION_KEY),
+                      MEMORY(MOTION_ORDER));
         abuti_tools_sort(d->tools, &d->memory[MOTION_KEY], &d->memory[MOTION_ORDER], features, 0,
                          32);
     }
     ABUTI_KIT_GROUPS(&d->kit, MOTION_BLOCKS, blocks, SWEEP_BLOCK, MEMORY(MOTION_LAYOUT),
                      ABUTI_VALUE(s->scene), MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES),
                      MEMORY(MOTION_START), MEMORY(MOTION_END), MEMORY(MOTION_ORDER),
-                     MEMORY(MOTION_SETS), ABUTI_VALUE(d->sets), MEMORY(MOTION_BOXES),
-                     MEMORY(MOTION_NODES), ABUTI_LOCAL_MEMORY(4 * SWEEP_BOX_WORDS));
+                     MEMORY(MOTION_SETS), ABUTI_VALUE(d->sets), MEMORY(MOTION_OWNERS),
+                     ABUTI_VALUE(d->owner_bits), MEMORY(MOTION_BOXES), MEMORY(MOTION_NODES),
+                     ABUTI_LOCAL_MEMORY(4 * SWEEP_BOX_WORDS));
     for (uint32_t level = 1; level < d->levels; level++)
         ABUTI_KIT_GROUPS(&d->kit, MOTION_LEVEL,
                          l->nodes[SWEEP_EDGES][level] + l->nodes[SWEEP_FACES][level], SWEEP_BLOCK,
@@ -95,7 +96,7 @@ static void queue_candidates(device_search *s, sweep_part part) {
                      MEMORY(MOTION_NODES), MEMORY(MOTION_PAIRS), MEMORY(MOTION_PAIRS_BEGIN),
                      ABUTI_VALUE(d->walkers), ABUTI_VALUE(d->pairs.room), ABUTI_VALUE(part),
                      MEMORY(MOTION_EDGES), MEMORY(MOTION_FACES), MEMORY(MOTION_START),
-                     MEMORY(MOTION_END), MEMORY(MOTION_MESH_OF), ABUTI_VALUE(d->flags),
+                     MEMORY(MOTION_END), MEMORY(MOTION_OWNERS), ABUTI_VALUE(d->flags),
                      MEMORY(MOTION_TRIED), ABUTI_VALUE(d->tried.room), MEMORY(MOTION_COUNTS),
                      ABUTI_LOCAL_MEMORY(4 * SWEEP_CANDIDATE_WORDS));
 }

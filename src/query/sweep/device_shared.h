@@ -24,14 +24,18 @@ typedef struct sweep_layout {
     word32 node_first[SWEEP_KINDS][SWEEP_BLOCK_LEVELS];
 } sweep_layout;
 
-/* A box in floats, see sweep_boxes.cl. `feature` is the index within its kind. `sets` has the sets
- * of all faces around the feature, or of all features of a block. */
+/* A box in floats, see sweep_boxes.cl. `feature` is the index within its kind; boxes of blocks have
+ * their owner there, or SWEEP_MIXED. `sets` has the sets of all faces around the feature, or of all
+ * features of a block. */
 typedef struct sweep_box {
     float lo[3];
     word32 feature;
     float hi[3];
     word32 sets;
 } sweep_box;
+
+/* The owner of features with several owners; that of all without skip_self. See abut_sweep. */
+#define SWEEP_MIXED 0xffffffffu
 
 /* Sets of faces restrict which pairs are searched: pairs of which one face is in ANY, and pairs of
  * which one is in FIRST and the other in SECOND. A feature is in all sets of the faces around it.
@@ -100,7 +104,7 @@ enum { SWEEP_NO_SELF = 1, SWEEP_NO_OTHERS = 2 };
 #define SWEEP_ITEMS 256        /* of kernels without a size below */
 #define SWEEP_NARROW_GROUP 128 /* of the filter and the sweep */
 #define SWEEP_NARROW_WORDS 2
-#define SWEEP_BOX_WORDS (7 * SWEEP_BLOCK) /* a block of boxes: six bounds and the sets */
+#define SWEEP_BOX_WORDS (8 * SWEEP_BLOCK) /* a block of boxes: six bounds, sets, owner */
 #define SWEEP_STACK (SWEEP_BLOCK * (SWEEP_BLOCK_LEVELS + 1))
 #define SWEEP_WALK_WORDS (SWEEP_STACK + 1)
 #define SWEEP_KEPT_WORDS (11 * SWEEP_BLOCK)              /* features of a block that are kept */

@@ -346,8 +346,8 @@ static abut_status prepare_search(search *s) {
     sides[ABUT_IMPACT_EDGE_EDGE] = (sweep_sides){.first = &b->edges, .second = &b->edges};
     for (int kind = 0; kind < 2; kind++) {
         sides[kind].broad = b;
-        sides[kind].no_self = b->mesh && s->motion->options.skip_self;
-        sides[kind].no_others = b->mesh && s->motion->options.skip_pairs;
+        sides[kind].no_self = b->owner && s->motion->options.skip_self;
+        sides[kind].no_others = b->owner && s->motion->options.skip_pairs;
     }
     atomic_init(&s->earliest, 1);
     atomic_init(&s->tie, UINT64_MAX);

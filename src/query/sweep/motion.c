@@ -55,9 +55,10 @@ static abut_status allocate_lists(abut_sweep *m, size_t mesh_count, size_t face_
     m->vertex_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->vertex_begin);
     m->edge_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->edge_begin);
     m->face_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->face_begin);
+    m->owners = abuti_allocate(c, mesh_count, sizeof *m->owners);
     m->faces = abuti_allocate(c, face_count, 3 * sizeof *m->faces);
     m->edges = abuti_allocate(c, face_count, 6 * sizeof *m->edges); /* at most three per face */
-    return m->vertex_begin && m->edge_begin && m->face_begin && m->faces && m->edges
+    return m->vertex_begin && m->edge_begin && m->face_begin && m->owners && m->faces && m->edges
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
@@ -96,40 +97,25 @@ static abut_status place_vertices(abut_sweep *m, abut_mesh *const *meshes, vec3 
     return m->backend->create(m);
 }
 
-/* Makes each of two meshes a set, so that the traversal prunes pairs within a mesh instead of
- * discarding them one by one: a body with a quick arm has many. */
-static abut_status separate_meshes(abut_sweep *m) {
-    const uint32_t *begins[3] = {m->vertex_begin, m->edge_begin, m->face_begin};
-    const size_t count = (size_t)m->vertex_count + m->edge_count + m->face_count;
-    unsigned char *to = m->mesh_sets = abuti_allocate(m->context, count, sizeof *to);
-    if (!to)
-        return ABUT_ERROR_MEMORY;
-    for (int k = 0; k < 3; k++) {
-        memset(to, 1, begins[k][1]);
-        memset(to + begins[k][1], 2, begins[k][2] - begins[k][1]);
-        to += begins[k][2];
-    }
-    return abuti_motion_set_sets(m, m->mesh_sets);
-}
-
-static abut_status build_motion(abut_sweep *m, abut_mesh *const *meshes, size_t count) {
+static abut_status build_motion(abut_sweep *m, abut_mesh *const *meshes, const uint32_t *owners,
+                                size_t count) {
     size_t faces = 0;
     for (size_t i = 0; i < count; i++)
         faces += meshes[i]->triangle_count;
     abut_status status = allocate_lists(m, count, faces);
-    for (size_t i = 0; !status && i < count; i++)
+    for (size_t i = 0; !status && i < count; i++) {
+        m->owners[i] = owners ? owners[i] : (uint32_t)i;
         status = add_mesh(m, meshes[i]);
+    }
     if (status)
         return status;
     vec3 *room = NULL;
     status = m->backend->open(m, &room);
-    if (!status)
-        status = place_vertices(m, meshes, room);
-    return !status && count == 2 && m->options.skip_self ? separate_meshes(m) : status;
+    return status ? status : place_vertices(m, meshes, room);
 }
 
-abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
-                              const abut_sweep_options *options, abut_sweep **sweep) {
+abut_status abuti_motion_create(abut_mesh *const *meshes, const uint32_t *owners, size_t count,
+                                const abut_sweep_options *options, abut_sweep **sweep) {
     abut_sweep_options ours = abut_sweep_options_default();
     abut_status status = check_meshes(meshes, count, sweep);
     if (status ||
@@ -141,12 +127,17 @@ abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
     made->context = abuti_context_retain(meshes[0]->context);
     made->options = ours;
     made->backend = ours.device ? &abuti_motion_on_device : &on_cpu;
-    if ((status = build_motion(made, meshes, count))) {
+    if ((status = build_motion(made, meshes, owners, count))) {
         abut_sweep_destroy(made);
         return status;
     }
     *sweep = made;
     return ABUT_OK;
+}
+
+abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
+                              const abut_sweep_options *options, abut_sweep **sweep) {
+    return abuti_motion_create(meshes, NULL, count, options, sweep);
 }
 
 void abut_sweep_destroy(abut_sweep *sweep) {
@@ -155,7 +146,7 @@ void abut_sweep_destroy(abut_sweep *sweep) {
     abut_context *context = sweep->context;
     sweep->backend->destroy(sweep);
     void *owned[] = {sweep->vertex_begin, sweep->edge_begin, sweep->face_begin, sweep->edges,
-                     sweep->faces,        sweep->room,       sweep->mesh_sets};
+                     sweep->faces,        sweep->room,       sweep->owners};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         abuti_release(context, owned[i]);
     abuti_release(context, sweep);

@@ -39,8 +39,7 @@ struct abut_sweep {
     const struct motion_backend *backend;
     sweep_broad broad;               /* only on the CPU */
     struct motion_device *on_device; /* null on the CPU */
-    unsigned char *mesh_sets;        /* of two meshes of which only pairs between them are searched;
-                                      * null = any others */
+    uint32_t *owners; /* of each mesh; skip_self skips the pairs of meshes with the same owner */
 };
 
 /* A hit, with indices of the whole motion, not of a mesh. */
@@ -133,8 +132,12 @@ extern const motion_backend abuti_motion_on_device; /* device.c */
 abut_status abuti_motion_find_on_cpu(abut_sweep *motion, const motion_search_options *options,
                                      abut_impact_list *impacts, abut_sweep_counts *counts);
 
-/* ---- used by the self module ---- */
+/* ---- used by other modules ---- */
 
+/* As abut_sweep_create(). With skip_self, pairs of meshes with equal owners are skipped, too; null:
+ * each mesh has its own. */
+abut_status abuti_motion_create(abut_mesh *const *meshes, const uint32_t *owners, size_t count,
+                                const abut_sweep_options *options, abut_sweep **sweep);
 /* Downloads positions that only the device has. */
 abut_status abuti_motion_download(abut_sweep *motion);
 /* Restricts the pairs of following searches: bits 0 and 1 are the first and the second set, all

@@ -2,7 +2,7 @@
  *
  * The curve is Hilbert's (transposed coordinates after Skilling 2004, "Programming the Hilbert
  * curve"). Unlike Morton order it has no long jumps, and a third fewer pairs of blocks overlap.
- * Keys have ten bits per axis, and the kind above them.
+ * Keys have ten bits per axis, less those of the owner, which is above them, and then the kind.
  */
 #include "base/math_shared.h"
 
@@ -92,7 +92,8 @@ sweep_check_positions(__global const double *from, __global const double *last, 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_keys(__global const sweep_layout *layout, sweep_scene scene, __global const uint *edges,
            __global const uint *faces, __global const double *start, __global const double *end,
-           __global const uint *points, uint second, __global uint *keys, __global uint *order) {
+           __global const uint *points, __global const uint *owners, uint owner_bits,
+           __global uint *keys, __global uint *order) {
     uint i = (uint)get_global_id(0);
     uint all = layout->first[SWEEP_FACES] + layout->count[SWEEP_FACES];
     if (i >= all)
@@ -107,22 +108,26 @@ sweep_keys(__global const sweep_layout *layout, sweep_scene scene, __global cons
         cell[axis] = min(convert_uint_sat(middle * scene.scale), (1u << BITS) - 1);
     }
     uint curve = hilbert(cell[0], cell[1], cell[2]);
-    if (second != UINT_MAX)
-        curve = (corners.at[0] >= second ? 1u << (3 * BITS - 1) : 0) | curve >> 1;
+    if (owner_bits > 0) {
+        uint owner = min(owners[corners.at[0]], (1u << owner_bits) - 1);
+        curve = owner << (3 * BITS - owner_bits) | curve >> owner_bits;
+    }
     keys[i] = kind << 3 * BITS | curve;
     order[i] = feature;
 }
 
-/* The box of SWEEP_BLOCK boxes, for every work-item. `room` has SWEEP_BOX_WORDS words. */
-static sweep_box join_boxes(sweep_box box, __local float *room) {
+/* The box of SWEEP_BLOCK boxes with these owners, for every work-item. `room` has SWEEP_BOX_WORDS
+ * words. */
+static sweep_box join_boxes(sweep_box box, uint owner, __local float *room) {
     uint item = (uint)get_local_id(0);
-    __local uint *sets = (__local uint *)(room + 6 * SWEEP_BLOCK);
+    __local uint *sets = (__local uint *)(room + 6 * SWEEP_BLOCK), *owners = sets + SWEEP_BLOCK;
     sweep_box all;
     for (int axis = 0; axis < 3; axis++) {
         room[axis * SWEEP_BLOCK + item] = box.lo[axis];
         room[(3 + axis) * SWEEP_BLOCK + item] = box.hi[axis];
     }
     sets[item] = box.sets;
+    owners[item] = owner;
     for (uint step = SWEEP_BLOCK / 2; step > 0; step /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int axis = 0; axis < 3; axis++) {
@@ -132,15 +137,17 @@ static sweep_box join_boxes(sweep_box box, __local float *room) {
                 room[hi] = max(room[hi], room[hi + step]);
             }
         }
-        if (item < step)
+        if (item < step) {
             sets[item] |= sets[item + step];
+            owners[item] = owners[item] == owners[item + step] ? owners[item] : SWEEP_MIXED;
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int axis = 0; axis < 3; axis++) {
         all.lo[axis] = room[axis * SWEEP_BLOCK];
         all.hi[axis] = room[(3 + axis) * SWEEP_BLOCK];
     }
-    all.feature = 0;
+    all.feature = owners[0];
     all.sets = sets[0];
     return all;
 }
@@ -161,22 +168,24 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
 sweep_blocks(__global const sweep_layout *layout, sweep_scene scene, __global const uint *edges,
              __global const uint *faces, __global const double *start, __global const double *end,
              __global const uint *order, __global const uchar *sets, sweep_sets sets_at,
-             __global sweep_box *boxes, __global sweep_box *nodes, __local float *room) {
+             __global const uint *owners, uint owner_bits, __global sweep_box *boxes,
+             __global sweep_box *nodes, __local float *room) {
     uint block = (uint)get_group_id(0), item = (uint)get_local_id(0);
     uint kind = (block >= layout->node_first[SWEEP_EDGES][0]) +
                 (block >= layout->node_first[SWEEP_FACES][0]);
     uint at = (block - layout->node_first[kind][0]) * SWEEP_BLOCK + item;
     sweep_box box = empty_box();
+    uint feature = order[layout->first[kind] + min(at, layout->count[kind] - 1)];
+    sweep_corners corners = corners_of(kind, feature, edges, faces);
+    uint owner = owner_bits > 0 ? owners[corners.at[0]] : SWEEP_MIXED;
     if (at < layout->count[kind]) {
-        uint feature = order[layout->first[kind] + at];
-        sweep_corners corners = corners_of(kind, feature, edges, faces);
         box = swept_box(&corners, start, end, &scene);
         box.feature = feature;
         if (sets_at.used)
             box.sets = sets[sets_at.first[kind] + feature];
     }
     boxes[(size_t)block * SWEEP_BLOCK + item] = box;
-    sweep_box all = join_boxes(box, room);
+    sweep_box all = join_boxes(box, owner, room);
     if (item == 0)
         nodes[block] = all;
 }
@@ -189,11 +198,12 @@ sweep_level(__global const sweep_layout *layout, __global sweep_box *nodes, uint
     uint of_edges = layout->nodes[SWEEP_EDGES][level];
     uint kind = node < of_edges ? SWEEP_EDGES : SWEEP_FACES;
     node -= kind == SWEEP_EDGES ? 0 : of_edges;
-    uint child = node * SWEEP_BLOCK + item;
-    sweep_box box = child < layout->nodes[kind][level - 1]
-                        ? nodes[layout->node_first[kind][level - 1] + child]
-                        : empty_box();
-    sweep_box all = join_boxes(box, room);
+    uint child = node * SWEEP_BLOCK + item, last = layout->nodes[kind][level - 1] - 1;
+    sweep_box box = nodes[layout->node_first[kind][level - 1] + min(child, last)];
+    uint owner = box.feature;
+    if (child > last)
+        box = empty_box();
+    sweep_box all = join_boxes(box, owner, room);
     if (item == 0)
         nodes[layout->node_first[kind][level] + node] = all;
 }

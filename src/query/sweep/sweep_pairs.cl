@@ -69,7 +69,8 @@ sweep_block_pairs(__global const sweep_layout *layout, __global const sweep_box 
             /* A pair of blocks of edges is found from the first one. */
             ulong last = ((ulong)child + 1) << 5 * level;
             yes = overlap(&box, &mine) && sweep_sets_pair(box.sets, mine.sets) &&
-                  !(of_edges && last <= block);
+                  !(of_edges && last <= block) &&
+                  (mine.feature == SWEEP_MIXED || mine.feature != box.feature);
         }
         uint bits = ballot(yes, mask), rank = rank_in(bits), count = popcount(bits);
         if (level == 0) {
@@ -164,7 +165,7 @@ static inline uint keep_overlapping(kept k, uint kind, const sweep_box *box, con
 /* Whether two kept features are a candidate. */
 static inline bool is_candidate(kept a, uint i, kept b, uint j, __global const double *start,
                                 __global const double *end, const sweep_scene *scene,
-                                __global const uint *mesh_of, uint which) {
+                                __global const uint *owners, uint which) {
     int state = compare_boxes(a, i, b, j);
     if (state == 0 || !sweep_sets_pair(a.sets[i], b.sets[j]))
         return false;
@@ -172,7 +173,7 @@ static inline bool is_candidate(kept a, uint i, kept b, uint j, __global const d
     if (have_common_vertex(&of_a, &of_b))
         return false;
     if (which &&
-        which & (mesh_of[of_a.at[0]] == mesh_of[of_b.at[0]] ? SWEEP_NO_SELF : SWEEP_NO_OTHERS))
+        which & (owners[of_a.at[0]] == owners[of_b.at[0]] ? SWEEP_NO_SELF : SWEEP_NO_OTHERS))
         return false;
     return state == 1 || exact_overlap(&of_a, &of_b, start, end, scene);
 }
@@ -206,7 +207,7 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_can
     __global const sweep_box *nodes, __global const uint2 *pairs, __global const uint *begin,
     uint walkers, uint pairs_room, sweep_part part, __global const uint *edges,
     __global const uint *faces, __global const double *start, __global const double *end,
-    __global const uint *mesh_of, uint which, __global uint2 *candidates, uint room,
+    __global const uint *owners, uint which, __global uint2 *candidates, uint room,
     __global uint *counts, __local ulong *memory) {
     __local uint *words = (__local uint *)memory;
     kept a = kept_at(words), b = kept_at(words + SWEEP_KEPT_WORDS);
@@ -244,7 +245,7 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_can
         for (uint k = item; k < count_a * count_b; k += SWEEP_BLOCK) {
             uint i = (uint)(((float)k + 0.5f) * part_of), j = k - i * count_b;
             if (!(block_a == block_b && a.feature[i] >= b.feature[j]) &&
-                is_candidate(a, i, b, j, start, end, &scene, mesh_of, which))
+                is_candidate(a, i, b, j, start, end, &scene, owners, which))
                 list[atomic_inc(listed)] = (ushort)(i * SWEEP_BLOCK + j);
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -2,12 +2,13 @@
  *
  * All these shapes and the items near them are the meshes of one sweep (members), which is kept
  * from step to step and created again if another item comes near. Planes are not members: the
- * height of a vertex above a plane is linear in time. Pairs of two rigid members are found, too,
- * and are discarded.
+ * height of a vertex above a plane is linear in time. All rigid members have one owner, so that
+ * their pairs are not searched.
  */
 #include "world/world.h"
 
 #include "geom/pose.h"
+#include "sweep/motion.h"
 
 #include <abut/self.h>
 
@@ -112,12 +113,16 @@ static abut_status create_sweep(abut_world *world) {
     options.skip_self = true;
     options.device = world->options.device;
     abut_mesh **meshes = abuti_allocate(world->context, count, sizeof(abut_mesh *));
-    if (!meshes)
-        return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        meshes[i] = ABUTI_AT(&world->members, world_member, i).mesh;
-    abut_status status = abut_sweep_create(meshes, count, &options, &world->shapes);
-    abuti_release(world->context, meshes);
+    uint32_t *owners = abuti_allocate(world->context, count, sizeof *owners), shapes = 0;
+    for (size_t i = 0; i < count && meshes && owners; i++) {
+        const world_member *member = &ABUTI_AT(&world->members, world_member, i);
+        meshes[i] = member->mesh;
+        owners[i] = path_of(world, member->id)->deforms ? ++shapes : 0;
+    }
+    abut_status status = ABUT_ERROR_MEMORY;
+    if (meshes && owners)
+        status = abuti_motion_create(meshes, owners, count, &options, &world->shapes);
+    ABUTI_RELEASE(world->context, meshes, owners);
     return status;
 }
 
@@ -209,7 +214,7 @@ static void write_impacts(abut_world *world) {
                                      first < second ? second : first};
         const abut_world_pair *pair =
             world_find(&world->sweep_pairs, &key, sizeof key, world_compare_pairs);
-        if (!pair || (!path_of(world, first)->deforms && !path_of(world, second)->deforms))
+        if (!pair)
             continue;
         world_swept *to = (world_swept *)world->swept.data +
                           (pair - (const abut_world_pair *)world->sweep_pairs.data);

@@ -16,6 +16,7 @@ enum { SCENE_MESHES = 4, SCENE_HITS = 1 << 17 };
 typedef struct scene {
     abut_mesh *meshes[SCENE_MESHES];
     uint32_t mesh_count, vertex_count;
+    uint32_t owners[SCENE_MESHES]; /* of the meshes: skip_self skips the pairs of one owner */
     vec3 *start, *end;
     abut_sweep_options options;
     abut_sweep_find_options sweep;
@@ -35,6 +36,7 @@ static inline void scene_free(scene *s) {
 static inline void scene_add(scene *s, abut_context *context, const vec3 *positions,
                              uint32_t vertex_count, const uint32_t *indices,
                              uint32_t triangle_count) {
+    s->owners[s->mesh_count] = s->mesh_count;
     abut_mesh_input input =
         abut_mesh_input_doubles(positions, vertex_count, indices, triangle_count);
     assert_ok(abut_mesh_create(context, &input, &s->meshes[s->mesh_count++]));
@@ -88,6 +90,8 @@ static inline scene random_scene(abut_context *context, test_random *random, uin
     if (round % 7 == 3)
         s.end[test_random_below(random, s.vertex_count)].y = 1e20;
     s.options.skip_self = round % 6 == 2;
+    if (round % 12 == 2) /* these have three meshes */
+        s.owners[1] = s.owners[0];
     s.options.skip_pairs = round % 6 == 4;
     s.sweep.separation = round % 4 == 3 ? 0.25 : 0;
     s.sweep.tolerance = round % 9 == 8 ? 1e-3 : 0;
@@ -213,7 +217,8 @@ static inline void scene_try(const scene *s, referee *r, abut_impact impact,
         for (int b = kind; b < 4; b++)
             if (corner[a] == corner[b])
                 return;
-    if (same ? s->options.skip_self : s->options.skip_pairs)
+    if ((s->owners[impact.mesh[0]] == s->owners[impact.mesh[1]] && s->options.skip_self) ||
+        (!same && s->options.skip_pairs))
         return;
     if (!box_overlaps(scene_box(s, corner, (uint32_t)kind),
                       scene_box(s, corner + kind, 4 - (uint32_t)kind)))
@@ -351,7 +356,7 @@ static inline void scene_check(const scene *s, abut_sweep *motion, const referee
 /* The motion of a scene, at its step. */
 static inline abut_sweep *scene_motion(const scene *s) {
     abut_sweep *motion;
-    assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
+    assert_ok(abuti_motion_create(s->meshes, s->owners, s->mesh_count, &s->options, &motion));
     assert_ok(abut_sweep_set_positions(motion, abut_array_host(s->start), abut_array_host(s->end)));
     return motion;
 }

@@ -1,7 +1,8 @@
 /* Impacts of shapes whose vertices move one by one: with other items, and with themselves.
  *
  * All these shapes and the items near them are the meshes of one sweep (members), which is kept
- * from step to step and created again if another item comes near. Planes are not members: the
+ * from step to step and created again if another item touches a box. It then gets all items within
+ * the size of a shape, so that this is rare. Planes are not members: the
  * height of a vertex above a plane is linear in time. All rigid members have one owner, so that
  * their pairs are not searched.
  */
@@ -86,12 +87,38 @@ void abuti_world_forget_shapes(abut_world *world) {
     world->members.count = 0;
 }
 
+/* Whether an item can be a member. */
+static bool has_triangles(const abut_world *world, uint32_t id) {
+    const world_item *item = &world_items(world)[id];
+    return item->used && item->track && item->kind != ABUT_COLLIDER_PLANE &&
+           !world_is_sheet(item) && abuti_world_has_surface(item);
+}
+
+/* Marks the items that a wanted shape may soon come near to: within its size. */
+static void mark_neighbours(abut_world *world) {
+    for (uint32_t i = 0; i < world->items.count; i++)
+        if (world_items(world)[i].track)
+            world_items(world)[i].track->is_near = false;
+    for (uint32_t i = 0; i < world->items.count; i++) {
+        if (!has_triangles(world, i) || !path_of(world, i)->deforms ||
+            !world_items(world)[i].track->is_wanted)
+            continue;
+        box3 box = path_of(world, i)->box;
+        const vec3 size = v3_sub(box.hi, box.lo);
+        box = (box3){v3_sub(box.lo, size), v3_add(box.hi, size)};
+        for (uint32_t k = 0; k < world->items.count; k++)
+            if (has_triangles(world, k) && box_overlaps(box, path_of(world, k)->box) &&
+                abuti_world_should_test(world, i, k))
+                world_items(world)[k].track->is_near = true;
+    }
+}
+
 static abut_status add_members(abut_world *world) {
     size_t vertices = 0;
     for (uint32_t i = 0; i < world->items.count; i++) {
         world_item *item = &world_items(world)[i];
         abut_mesh *mesh = NULL;
-        if (!item->used || !item->track || !item->track->is_wanted)
+        if (!item->used || !item->track || !(item->track->is_wanted || item->track->is_near))
             continue;
         abut_status status = abuti_world_create_surface(world, item, &mesh);
         world_member *member =
@@ -137,6 +164,7 @@ static abut_status update_members(abut_world *world) {
     if (is_complete)
         return ABUT_OK;
     abuti_world_forget_shapes(world);
+    mark_neighbours(world);
     abut_status status = add_members(world);
     if (!status)
         status = create_sweep(world);

@@ -56,7 +56,8 @@ typedef struct world_track {
                              * in world coordinates; null: unknown */
     uint32_t sheet, body;   /* its index in the cloth, or ABUT_NONE */
     uint32_t member;        /* its index in the sweep of all shapes, or ABUT_NONE */
-    bool is_wanted;         /* as a member */
+    bool is_wanted;         /* as a member of the sweep in this step */
+    bool is_near;           /* it was near a wanted shape when the sweep was created */
     struct abut_self *self; /* null: not needed so far */
     bool is_free;           /* it does not intersect itself, as far as steps know */
 } world_track;

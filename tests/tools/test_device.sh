@@ -34,7 +34,7 @@ fails "abut nearest: no OpenCL device" nearest box.obj --random 5 --device gpu
 try 1 "$tool" nearest box.obj --random 5 --device 7 --json
 is "it['error']['kind']" "device error"
 fails "abut demo: no OpenCL device" demo sheet --triangles 100 --frames 1 --device gpu
-refuses "does not apply to demo drop" demo drop --device gpu
+refuses "does not apply to demo stack" demo stack --device gpu
 unset ABUT_OPENCL_LIBRARY
 
 # A device by its number gives the answer of the CPU path.
@@ -95,6 +95,17 @@ EOF
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record here.abutm
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record there.abutm --device 0
     demand "the device changes the motion" "$(cmp here.abutm there.abutm 2>&1)" = ""
+    if grep -q 'ODE_LIBRARY:FILEPATH=/' "$build/CMakeCache.txt"; then
+        steps="{k: v for k, v in it.items() if k not in ('device', 'wall_seconds', 'contact_seconds')}"
+        for scene in "drop --bodies 9 --seconds 2" "plane --bodies 2 --seconds 1.5"; do
+            try 0 "$tool" demo $scene --json
+            is "it['device'], it['contacts_a_step'] > 0.5" "('cpu', True)"
+            value "$steps" >plain
+            try 0 "$tool" demo $scene --device 0 --json
+            is "it['device'] != 'cpu'" True
+            is "$steps" "$(cat plain)"
+        done
+    fi
     # Compiling kernels is not part of the time of building.
     prints "including opening the device and compiling its kernels" field box.obj --cells 8 --device 0 --time
     demand "kernels have warnings" "$(grep warning err)" = ""

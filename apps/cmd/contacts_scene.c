@@ -65,15 +65,16 @@ static void make_world(tool_run *tool, const tool_arguments *arguments,
 
 /* Ends the run if there is a device on which no pair would run. */
 static void check_device(tool_run *tool, const touches *t) {
+    if (!t->device)
+        return;
     for (uint32_t i = 0; i < t->assembly.count; i++) {
         abut_world_item_info info = abut_world_item_info_default();
         ensure(abut_world_get_item_info(t->world, i, &info));
-        if (!t->device || info.method == ABUT_WORLD_FIELD)
+        if (info.method == ABUT_WORLD_FIELD)
             return;
     }
-    if (t->device)
-        tool_refuse(tool, "--device computes pairs by fields, which no body of the scene uses; "
-                          "add --method field, or omit --device");
+    tool_refuse(tool, "--device computes pairs by fields, which no body of the scene uses; "
+                      "add --method field, or omit --device");
 }
 
 /* Prints the reliability with the names of the affected bodies. */

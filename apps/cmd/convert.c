@@ -135,7 +135,32 @@ static void convert_mesh(tool_run *tool, const tool_arguments *arguments, double
     print_size(out, "wrote", path, *mesh);
 }
 
+/* A folder with a mesh for each frame becomes a recording. */
+static int record_folder(tool_run *tool, const tool_arguments *arguments) {
+    const char *folder = arguments->operands[0], *path = arguments->operands[1];
+    tool_output *out = &tool->out;
+    if (arguments->operand_count != 2 || !frames_is_folder(folder))
+        tool_refuse(tool, "a recording '%s' is made of one folder with a mesh for each frame",
+                    arguments->operands[arguments->operand_count - 1]);
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (!word_in(arguments->given[i].option->name, "json|quiet|threads|help"))
+            tool_refuse(tool, "--%s does not apply to recordings",
+                        arguments->given[i].option->name);
+    progress_start(tool->progress, folder);
+    const uint64_t frames = frames_record(tool, folder, path);
+    out_object(out, NULL);
+    json_path(out, "read", folder);
+    json_path(out, "wrote", path);
+    json_count(out, "frames", frames);
+    if (!tool->quiet)
+        print_fact(out, "wrote", "%s: %llu frames", path, (unsigned long long)frames);
+    out_end(out);
+    return CODE_FINE;
+}
+
 static int run_convert(tool_run *tool, const tool_arguments *arguments) {
+    if (recording_is(arguments->operands[arguments->operand_count - 1]))
+        return record_folder(tool, arguments);
     abut_mesh_write_options writing = abut_mesh_write_options_default();
     double scale = 1;
     abut_pose pose = {0};
@@ -174,16 +199,21 @@ static const tool_option options[] = {
 
 const tool_command command_convert = {
     .name = "convert",
-    .operands = "IN... OUT",
+    .operands = "IN... OUT | FOLDER OUT.abutm",
     .summary = "read meshes, merge, repair or transform them, write any format",
-    .about = "Reads IN, applies the options in the order weld, orient, scale, rotate, translate, "
-             "and writes OUT. Several input meshes are merged into one, with their triangles in "
-             "the order of the files. IN and OUT may be the same file: it is replaced only when "
-             "the new one is complete.",
+    .about =
+        "Reads IN, applies the options in the order weld, orient, scale, rotate, translate, "
+        "and writes OUT. Several input meshes are merged into one, with their triangles in "
+        "the order of the files. IN and OUT may be the same file: it is replaced only when "
+        "the new one is complete.\n\n"
+        "A folder with a mesh for each frame, all with the same triangles, becomes a "
+        "recording for 'abut replay', 'abut sweep' and others. Numbers in names are compared as "
+        "numbers.",
     .examples = "  abut convert scan.stl scan.ply --weld --orient\n"
                 "  abut convert bunny.obj turned.obj --rotate x,90 --scale 10\n"
                 "  abut convert part.ply part.stl --ascii\n"
                 "  abut convert lid.obj box.obj both.ply --weld\n"
+                "  abut convert frames/ motion.abutm\n"
                 "  gunzip -c scan.obj.gz | abut convert - scan.ply\n",
     .options = options,
     .operand_range = {2, UINT32_MAX},

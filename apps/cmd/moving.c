@@ -61,6 +61,51 @@ void frames_list(tool_run *tool, const char *folder, tool_frames *frames) {
     qsort(frames->paths, frames->count, sizeof *frames->paths, by_name);
 }
 
+static void check_same(tool_run *tool, const char *path_a, const abut_mesh *a, const char *path_b,
+                       const abut_mesh *b) {
+    const uint32_t *x = abut_mesh_indices(a), *y = abut_mesh_indices(b);
+    const uint32_t triangles = abut_mesh_triangle_count(a);
+    if (abut_mesh_vertex_count(a) != abut_mesh_vertex_count(b))
+        tool_fail_with(
+            tool, "different meshes",
+            "%s has %u vertices but %s has %u; a step needs two versions of the same mesh", path_a,
+            abut_mesh_vertex_count(a), path_b, abut_mesh_vertex_count(b));
+    if (triangles != abut_mesh_triangle_count(b))
+        tool_fail_with(
+            tool, "different meshes",
+            "%s has %u triangles but %s has %u; a step needs two versions of the same mesh", path_a,
+            triangles, path_b, abut_mesh_triangle_count(b));
+    for (size_t i = 0; i < triangles; i++, x += 3, y += 3)
+        if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2])
+            tool_fail_with(tool, "different meshes",
+                           "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u in %s; a "
+                           "step needs the same triangles in the same order",
+                           i, x[0], x[1], x[2], path_a, y[0], y[1], y[2], path_b);
+}
+
+uint64_t frames_record(tool_run *tool, const char *folder, const char *path) {
+    tool_frames frames = {0};
+    abut_frames_writer *writer = NULL;
+    frames_list(tool, folder, &frames);
+    abut_mesh *first = mesh_read(tool, frames.paths[0]);
+    const uint32_t count = abut_mesh_vertex_count(first);
+    abut_vec3 *positions = tool_array(count, sizeof *positions);
+    ensure(abut_frames_writer_create(&first, 1, tool_target(tool, path), NULL, &writer));
+    for (size_t i = 0; i < frames.count; i++) {
+        abut_mesh *mesh = i ? mesh_read(tool, frames.paths[i]) : abut_mesh_retain(first);
+        check_same(tool, frames.paths[0], first, frames.paths[i], mesh);
+        for (uint32_t v = 0; v < count; v++)
+            positions[v] = mesh_point(mesh, v);
+        ensure(abut_frames_writer_add(writer, positions, NULL));
+        abut_mesh_destroy(mesh);
+        progress_step(tool, folder, i + 1, frames.count);
+    }
+    ensure(abut_frames_writer_finish(writer));
+    abut_mesh_destroy(first);
+    tool_free(positions);
+    return frames.count;
+}
+
 /* ---- motions ---- */
 
 static uint32_t root_of(uint32_t *parent, uint32_t v) {
@@ -183,28 +228,6 @@ void moving_free(tool_moving *m) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         tool_free(all[i]);
     *m = (tool_moving){0};
-}
-
-static void check_same(tool_run *tool, const char *path_a, const abut_mesh *a, const char *path_b,
-                       const abut_mesh *b) {
-    const uint32_t *x = abut_mesh_indices(a), *y = abut_mesh_indices(b);
-    const uint32_t triangles = abut_mesh_triangle_count(a);
-    if (abut_mesh_vertex_count(a) != abut_mesh_vertex_count(b))
-        tool_fail_with(
-            tool, "different meshes",
-            "%s has %u vertices but %s has %u; a step needs two versions of the same mesh", path_a,
-            abut_mesh_vertex_count(a), path_b, abut_mesh_vertex_count(b));
-    if (triangles != abut_mesh_triangle_count(b))
-        tool_fail_with(
-            tool, "different meshes",
-            "%s has %u triangles but %s has %u; a step needs two versions of the same mesh", path_a,
-            triangles, path_b, abut_mesh_triangle_count(b));
-    for (size_t i = 0; i < triangles; i++, x += 3, y += 3)
-        if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2])
-            tool_fail_with(tool, "different meshes",
-                           "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u in %s; a "
-                           "step needs the same triangles in the same order",
-                           i, x[0], x[1], x[2], path_a, y[0], y[1], y[2], path_b);
 }
 
 void moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mesh *start,

@@ -6,6 +6,9 @@
 void recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *r) {
     const tool_given *picture = option_given(arguments, "picture");
     const char *path = arguments->operands[0];
+    if (frames_is_folder(path))
+        tool_refuse(tool, "'%s' is a folder; make a recording of it: abut convert %s motion.abutm",
+                    path, path);
     ensure(abut_frames_open(tool->context, tool_input(tool, path), &r->frames));
     r->info = get_frames_info(r->frames);
     tool->up = r->info.up;

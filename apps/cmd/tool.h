@@ -635,6 +635,8 @@ typedef struct tool_frames {
 /* */
 void frames_list(tool_run *tool, const char *folder, tool_frames *frames);
 bool frames_is_folder(const char *path);
+/* Writes the meshes of a folder as a recording, and returns their number. */
+uint64_t frames_record(tool_run *tool, const char *folder, const char *path);
 
 /* A deforming mesh: whole, or with a mesh for each component. */
 typedef struct tool_moving {

@@ -9,6 +9,8 @@ static const abut_colour set_colours[4] = {{0.62f, 0.70f, 0.80f, 1},
                                            {0.85f, 0.37f, 0.01f, 1},
                                            {0.90f, 0.72f, 0.10f, 1},
                                            {0.70f, 0.10f, 0.25f, 1}};
+static const abut_colour ghost_colour = {0.35f, 0.55f, 0.35f, 0.3f},
+                         no_set_colour = {0.75f, 0.75f, 0.75f, 1};
 
 /* ---- the plot: view sets over frames ---- */
 
@@ -33,13 +35,14 @@ void replay_plot(tool_run *tool, const replay *r, const char *path) {
 
 /* ---- view sets on the mesh ---- */
 
-/* The style of a mesh whose triangles have the colours of their view sets, on both sides. */
+/* The style of a mesh whose triangles have the colours of their view sets, on both sides. After a
+ * complete search there are none. */
 static abut_mesh_style style_of(const replay *r, const unsigned char *sets, abut_colour **colours) {
     const uint32_t count = abut_mesh_triangle_count(r->mesh);
     abut_mesh_style style = abut_mesh_style_default();
     *colours = tool_array(count + (size_t)1, sizeof **colours);
     for (uint32_t i = 0; i < count; i++)
-        (*colours)[i] = set_colours[sets ? sets[i] : 0];
+        (*colours)[i] = sets ? set_colours[sets[i]] : no_set_colour;
     style.triangle_colour = *colours;
     style.two_sided = true;
     return style;
@@ -66,6 +69,20 @@ void replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
     tool_free(colours);
 }
 
+/* The ghosts, as glass (figures 6.8 to 6.10). */
+static void add_ghosts(const replay *r, abut_picture *picture, tool_legend *legend) {
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_mesh *ghosts = NULL;
+    ensure(abut_self_get_ghosts(r->tallies[r->shown].view, &ghosts));
+    if (!ghosts)
+        return;
+    style.colour = ghost_colour;
+    style.edges = style.two_sided = true;
+    ensure(abut_picture_add_mesh(picture, ghosts, (abut_pose){0}, &style));
+    legend_add(legend, ghost_colour, "ghosts");
+    abut_mesh_destroy(ghosts);
+}
+
 void replay_picture(tool_run *tool, const tool_arguments *arguments, const replay *r,
                     const unsigned char *sets, const char *path) {
     abut_picture_options camera = abut_picture_options_default();
@@ -78,8 +95,11 @@ void replay_picture(tool_run *tool, const tool_arguments *arguments, const repla
     ensure(abut_frames_mesh_at(r->recording.frames, r->recording.last, 0, &mesh));
     abut_picture *picture = picture_new(tool, &camera);
     ensure(abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style));
-    for (int set = 0; set < 4; set++)
+    for (int set = 0; set < 4 && sets; set++)
         legend_add(&legend, set_colours[set], "%s", abut_self_set_name((abut_self_set)set));
+    if (!sets)
+        legend_add(&legend, no_set_colour, "searched completely");
+    add_ghosts(r, picture, &legend);
     picture_write(tool, picture, &camera, &legend, path);
     abut_picture_destroy(picture);
     abut_mesh_destroy(mesh);

@@ -180,6 +180,12 @@ ABUT_API abut_status abut_self_find_all(abut_self *view, const abut_self_step *s
  * was searched completely. Valid until the next step. One thread at a time for each view. */
 ABUT_API const unsigned char *abut_self_sets(const abut_self *view);
 
+/* Creates a mesh of the ghost triangles at the end of the last step, or of the mesh itself before
+ * the first one: hole after hole, each a fan around its last vertex. Null if the mesh has no holes,
+ * or if all searches of the view are complete. Destroy it with abut_mesh_destroy(). One thread at a
+ * time for each view. */
+ABUT_API abut_status abut_self_get_ghosts(const abut_self *view, abut_mesh **ghosts);
+
 typedef struct abut_self_info {
     size_t size; /* sizeof(abut_self_info), set by the default function */
     uint32_t triangle_count, vertex_count, edge_count;

@@ -187,6 +187,51 @@ TEST(ghosts_close) {
     assert_null(abut_self_sets(NULL));
 }
 
+/* The mesh of the ghosts has the corners of the ghosts, where they are at the end of the step. */
+TEST(ghosts_are_a_mesh) {
+    abut_mesh *mesh = make_sheet(one_thread(), 8, 3, true), *ghosts = NULL;
+    abut_self_options options = abut_self_options_default();
+    abut_self_result result = abut_self_result_default();
+    abut_self *view;
+    assert_ok(abut_self_create(mesh, &options, &view));
+    for (int moved = 0; moved < 2; moved++) {
+        assert_ok(abut_self_get_ghosts(view, &ghosts));
+        assert_int_equal(16, abut_mesh_triangle_count(ghosts));
+        assert_int_equal(18, abut_mesh_vertex_count(ghosts));
+        const uint32_t *corners = abut_mesh_indices(ghosts);
+        for (uint32_t i = 0; i < 3 * 16; i++) {
+            const uint32_t v = view->corners[3 * view->triangle_count + i];
+            const vec3 at = abuti_mesh_position(ghosts, corners[i]);
+            /* half the root of the area of the octagon in front of its hole */
+            const double height = 1 + 0.5 * sqrt(0.5 * sqrt(2));
+            vec3 expected = v3(moved, 0, at.z > 0 ? height : -height);
+            if (v < view->vertex_count)
+                expected = v3_add(abuti_mesh_position(mesh, v), v3(moved, 0, 0));
+            assert_true(v3_length(v3_sub(expected, at)) < 1e-12);
+        }
+        abut_mesh_destroy(ghosts);
+        AUTO_FREE abut_vec3 *end = positions_of(mesh);
+        for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
+            end[i].x += 1;
+        const abut_self_step step = step_of(NULL, end);
+        assert_ok(abut_self_find(view, &step, NULL, &result));
+    }
+    abut_self_destroy(view);
+    options.scheme = ABUT_SELF_COMPLETE;
+    assert_ok(abut_self_create(mesh, &options, &view));
+    assert_ok(abut_self_get_ghosts(view, &ghosts));
+    assert_null(ghosts);
+    assert_refused("ghosts is null", abut_self_get_ghosts(view, NULL));
+    assert_refused("view is null", abut_self_get_ghosts(NULL, &ghosts));
+    abut_self_destroy(view);
+    mesh = (abut_mesh_destroy(mesh), make_shape(one_thread(), ABUT_SHAPE_BOX, 1));
+    assert_ok(abut_self_create(mesh, NULL, &view));
+    assert_ok(abut_self_get_ghosts(view, &ghosts));
+    assert_null(ghosts);
+    abut_self_destroy(view);
+    abut_mesh_destroy(mesh);
+}
+
 /* A tube whose rim is pushed in and comes out again: violated while it is beyond the ghosts, and
  * free again afterwards, without all of it being positive. */
 TEST(violated_until_back) {
@@ -399,7 +444,7 @@ TEST_THREADS(threads_agree) {
 
 static abut_status step_view(abut_context *context, void *data) {
     abut_vec3 *end = data;
-    AUTO(mesh) mesh = NULL;
+    AUTO(mesh) mesh = NULL, *ghosts = NULL;
     AUTO(self) view = NULL;
     abut_self_result result = abut_self_result_default();
     abut_self_step step = abut_self_step_default();
@@ -409,6 +454,7 @@ static abut_status step_view(abut_context *context, void *data) {
     status = status ? status : abut_self_create(mesh, NULL, &view);
     step.end = abut_array_host(end);
     status = status ? status : abut_self_find(view, &step, NULL, &result);
+    status = status ? status : abut_self_get_ghosts(view, &ghosts);
     return status;
 }
 

@@ -61,3 +61,22 @@ echo "not a recording" >text.abutm
 try 1 "$tool" replay text.abutm
 try 1 "$tool" replay none.abutm
 finish
+# The sleeve has two holes, whose ghosts are drawn as glass beyond its ends.
+"$tool" replay sleeve.abutm --picture 1 ghosts.ppm --scheme line --threads 1 >out 2>err || true
+"$tool" replay sleeve.abutm --picture 1 none.ppm --scheme sweep --threads 1 >out 2>err || true
+demand "ghosts are drawn unless all searches are complete" "$(cmp -s ghosts.ppm none.ppm && echo same)" = ""
+# A folder of meshes becomes a recording, in the order of the numbers in names.
+mkdir folder
+for i in 1 2 10; do
+    try 0 "$tool" make torus folder/t$i.obj --segments 8
+    try 0 "$tool" convert folder/t$i.obj folder/t$i.obj --translate $i,0,0
+done
+refuses "'folder' is a folder; make a recording of it: abut convert folder motion.abutm" replay folder
+prints "motion.abutm: 3 frames" convert folder motion.abutm
+prints '"frames": 3' convert folder motion.abutm --json
+prints "0 of 2 steps with an impact" replay motion.abutm --scheme line
+refuses "'motion.abutm' is made of one folder with a mesh for each frame" convert folder/t1.obj motion.abutm
+refuses "--orient does not apply to recordings" convert folder motion.abutm --orient
+try 0 "$tool" make box folder/t11.obj
+fails "folder/t1.obj has 128 vertices but folder/t11.obj has" convert folder other.abutm
+demand "a recording appears only when it is complete" ! -e other.abutm

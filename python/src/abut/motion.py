@@ -202,6 +202,13 @@ class SelfCollision(Owner):
             count = int(get(lib.abut_self_get_info, _c.abut_self_info, self._handle).triangle_count)
             return np.frombuffer(ctypes.string_at(address, count), np.uint8) if address else None
 
+    def ghosts(self) -> Optional[Mesh]:
+        """The ghost triangles that close holes, at the end of the last step, or of the mesh before the first one. None
+        if the mesh has no holes, or if all searches are complete."""
+        made = Handle(lib.abut_mesh_destroy)
+        run(lib.abut_self_get_ghosts, self._handle, made.out)
+        return Mesh._of(made) if made.address else None
+
     def __repr__(self) -> str:
         return f"<abut.SelfCollision of {self._count} vertices>"
 

@@ -411,6 +411,59 @@ const unsigned char *abut_self_sets(const abut_self *view) {
     return view && view->sets_valid ? view->last_sets : NULL;
 }
 
+/* The vertices of the ghosts: those of each hole, then its ghost vertex. Writes the index of each
+ * vertex among them, and returns their number. */
+static uint32_t number_ghost_vertices(const abut_self *view, uint32_t *number) {
+    const uint32_t *corners = view->corners + 3 * (size_t)view->triangle_count;
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < view->vertex_count + view->hole_count; i++)
+        number[i] = ABUT_NONE;
+    for (uint32_t i = 0; i < view->ghost_count; i++) {
+        const uint32_t *at = corners + 3 * (size_t)i;
+        for (int k = 0; k < 2; k++)
+            if (number[at[k]] == ABUT_NONE)
+                number[at[k]] = used++;
+        if (i + 1 == view->ghost_count || at[5] != at[2])
+            number[at[2]] = used++;
+    }
+    return used;
+}
+
+static abut_status create_ghosts(const abut_self *view, vec3 *positions, uint32_t *number,
+                                 vec3 *places, uint32_t *indices, abut_mesh **ghosts) {
+    const uint32_t *corners = view->corners + 3 * (size_t)view->triangle_count;
+    memcpy(positions, view->motion->end, view->vertex_count * sizeof *positions);
+    abuti_view_place_ghosts(view, positions);
+    const uint32_t used = number_ghost_vertices(view, number);
+    for (uint32_t i = 0; i < view->vertex_count + view->hole_count; i++)
+        if (number[i] != ABUT_NONE)
+            places[number[i]] = positions[i];
+    for (size_t i = 0; i < 3 * (size_t)view->ghost_count; i++)
+        indices[i] = number[corners[i]];
+    const abut_mesh_input input = abut_mesh_input_doubles(places, used, indices, view->ghost_count);
+    return abut_mesh_create(view->context, &input, ghosts);
+}
+
+abut_status abut_self_get_ghosts(const abut_self *view, abut_mesh **ghosts) {
+    if (!view || !ghosts)
+        return abuti_null(__func__, view ? "ghosts" : "view");
+    *ghosts = NULL;
+    if (!view->has_sets || !view->ghost_count)
+        return ABUT_OK;
+    const size_t count = (size_t)view->vertex_count + view->hole_count;
+    vec3 *positions = NULL, *places = NULL;
+    uint32_t *number = NULL, *indices = NULL;
+    abut_status status = ABUTI_ALLOCATE(view->context, ABUTI_ARRAY(positions, count),
+                                        ABUTI_ARRAY(places, count), ABUTI_ARRAY(number, count),
+                                        ABUTI_ARRAY(indices, 3 * (size_t)view->ghost_count));
+    if (!status)
+        status = abuti_motion_download(view->motion);
+    if (!status)
+        status = create_ghosts(view, positions, number, places, indices, ghosts);
+    ABUTI_RELEASE(view->context, positions, places, number, indices);
+    return status;
+}
+
 abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
     if (!view || !info)
         return abuti_null(__func__, view ? "info" : "view");

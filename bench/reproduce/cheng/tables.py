@@ -454,9 +454,9 @@ def page(kept):
             ratio = theirs / min(CPU_STAGES[which][animation][5] for which in ("point", "line"))
             if found and found / best < ratio:
                 below.append(f"{name_of(by_name[name])[2]} {found / best:.3g} for {ratio:.3g}")
-            rows.append(Row(f"table 6.4, all pairs by {words}: animation {animation}",
-                            "version 0.6; removed in 0.7" if found else "not reproduced: removed in 0.7", theirs, found, None,
-                            None, f"{found / best:.3g} (his {ratio:.3g})" if found else ""))
+            rows.append(Row(f"table 6.4, all pairs by {words}, then point or line: animation {animation}",
+                            "baseline of version 0.6, removed in 0.7" if found else "baseline removed in 0.7", theirs, found, best,
+                            None, (f"{found / best:.3g} (baseline), " if found else "") + f"thesis {ratio:.3g}"))
         rows.append(Row(f"table 6.4, ICCD: animation {animation}", "not reproduced: no program is available", ICCD[animation]))
     rows.append(Row("table 6.5: initial history nodes", "not reproduced: abut keeps no lists of nodes"))
     for table_name, which in (("table 6.6, view-point on a device", "point"), ("table 6.7, view-line on a device", "line")):

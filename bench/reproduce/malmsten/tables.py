@@ -69,8 +69,8 @@ def page(kept):
     interfere = "`abut interfere A B --images`"
     rows = [Row("figures 1 to 6: pipelines, models, point in solid", "diagrams without a result"),
             Row("figure 7: the test scene", interfere),
-            Row("figures 8a, 8b: colour by order of drawing", "not reproduced: layers do not depend on the order"),
-            Row("figures 9a to 13: edges, depth, fronts, backs, result", interfere),
+            Row("figure 8: colour by order of drawing", "not reproduced: layers do not depend on the order"),
+            Row("figures 9 to 13: edges, depth, fronts, backs, result", interfere),
             Row("figure 14: self-interference of a dense mesh", "not reproduced: layers have none; the baseline filters it"),
             Row("algorithm 4, appendix A: seven passes", "`bench/reproduce/malmsten/cinder.c` is the baseline")]
     weaker = []

@@ -84,8 +84,11 @@ class Context:
 
     def run(self, *command, **environment):
         """Runs a program; returns its output."""
-        return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, text=True, cwd=self.scratch,
-                              env={**os.environ, **{key: str(value) for key, value in environment.items()}}).stdout
+        done = subprocess.run([str(word) for word in command], check=False, stdout=subprocess.PIPE, text=True, cwd=self.scratch,
+                              env={**os.environ, **{key: str(value) for key, value in environment.items()}})
+        if done.returncode:
+            raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}")
+        return done.stdout
 
     def abut(self, *words, accept=(0,)):
         """Runs a command of abut that prints JSON."""
@@ -137,7 +140,8 @@ def page_lines(document, work, weaker, rows, kept):
     lines += ["", "This command measures all rows, and writes this page:", "", "```sh", command, "```", "",
               *fill(f"Without `--device` the results of the device are those kept in "
                     f"`bench/reproduce/{document}/results.json`.")]
-    return lines
+    name = kept.get("device", {}).get("machine", "H200")
+    return lines if "H200" in name else [re.sub(r"\b(the|an|An) H200\b", name, line) for line in lines]
 
 
 def fill(text, indent=""):

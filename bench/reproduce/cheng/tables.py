@@ -196,6 +196,12 @@ def name_of(result):
             LABELS.get(kind, kind) + " of {:,}".format(result["triangles"]))
 
 
+def label_of(name):
+    """As name_of(), by the size of the document."""
+    kind, triangles = name.split("-")
+    return f"{LABELS.get(kind, kind)} of {int(triangles):,}"
+
+
 def stage(scheme, *names):
     """Until version 0.6 a search had two stages."""
     if "traversal" in scheme["milliseconds"] and "search" in names:
@@ -433,7 +439,9 @@ def page(kept):
     replay, demo = "abut replay RECORDING --scheme all", "abut demo"
     slower, below_boxes, below_dops = [], [], []
     rows = [Row("figures 1.1, 3.1 to 3.14, 4.1 to 4.4, 5.1 to 5.8, 7.1, table 5.1: definitions, GPUs", "diagrams without a result"),
-            Row("table 6.1: sizes of models", "in the rows of table 6.4; frames as in the thesis")]
+            Row("table 6.1: triangles of the cloth", reproduced(f"{demo} SCENE --triangles N --record FILE"),
+                "; ".join(f"{triangles // 1000}K" for _, _, triangles, *_ in RECORDINGS), None,
+                "; ".join(f"{by_name[name]['triangles']:,}" for name, *_ in RECORDINGS))]
     for number, (name, words, triangles, solid, animation, _) in enumerate(RECORDINGS, 1):
         rows.append(Row(f"figure 6.{number}: animation {animation}", reproduced(
             f"{demo} {words} --triangles {triangles} --solid {solid} --png film.png")))
@@ -444,19 +452,17 @@ def page(kept):
             ours, theirs = total(by_name[name], which), CPU_STAGES[which][animation][5]
             slower += [f"{name_of(by_name[name])[2]}, view-{which}: {ours:.3g} ms instead of {theirs:.3g}"] if ours > theirs else []
             rows.append(Row(f"{table_name}: animation {animation}", reproduced(replay), theirs, total(by_name[name], "sweep"), ours))
-    for name, _, triangles, _, animation, _ in RECORDINGS:
-        point = total(by_name[name], "point")
-        for words, scheme, theirs, claim, below in (("AABB", "boxes", COMPLETE[animation][0], 6, below_boxes),
-                                                    ("16-DOPs", "complete", COMPLETE[animation][1], 2.2, below_dops)):
-            found = total(by_name[name], scheme)
-            line = total(by_name[name], "line")
-            best = min(point, line)
+    for name, *_, animation, _ in RECORDINGS:
+        removed = kept["0.6"]["totals"][name]  # searches by AABB and by 16-DOPs, and marks, which 0.7 does not have
+        for words, scheme, theirs, below in (("AABB", "boxes", COMPLETE[animation][0], below_boxes),
+                                             ("16-DOPs", "complete", COMPLETE[animation][1], below_dops)):
             ratio = theirs / min(CPU_STAGES[which][animation][5] for which in ("point", "line"))
-            if found and found / best < ratio:
-                below.append(f"{name_of(by_name[name])[2]}: {found / best:.3g} instead of {ratio:.3g}")
+            ours = removed[scheme] / removed["best"]
+            if ours < ratio:
+                below.append(f"{label_of(name)}: {ours:.3g} instead of {ratio:.3g}")
             rows.append(Row(f"table 6.4, all pairs by {words}, then point or line: animation {animation}",
-                            "baseline of version 0.6, removed in 0.7" if found else "baseline removed in 0.7", theirs, found, best,
-                            None, (f"{found / best:.3g} (baseline), " if found else "") + f"thesis {ratio:.3g}"))
+                            "all of version 0.6; the baseline was removed in 0.7", theirs, removed[scheme], removed["best"], None,
+                            f"{ours:.3g} (baseline), thesis {ratio:.3g}"))
         rows.append(Row(f"table 6.4, ICCD: animation {animation}", "not reproduced: no program is available", ICCD[animation]))
     rows.append(Row("table 6.5: initial history nodes", "not reproduced: abut keeps no lists of nodes"))
     for table_name, which in (("table 6.6, view-point on a device", "point"), ("table 6.7, view-line on a device", "line")):
@@ -481,8 +487,8 @@ def page(kept):
                         ", ".join(f"{n:,}" for n in REGIONS[animation][:3]), None,
                         ", ".join(f"{regions[k]:,.0f}" for k in ("before", "beyond", "beside")) if regions else None))
     rows += [Row("tables 6.14, 6.15: clusters", "[measured once](../self.md#measured): no gain, and removed"),
-             *(Row(f"table 6.16, marking all nodes: animation {animation}", "removed in 0.7", MARKING[animation], None,
-                   by_name[name].get("mark_all")) for name, *_, animation, _ in RECORDINGS)]
+             *(Row(f"table 6.16, marking all nodes: animation {animation}", "version 0.6, removed in 0.7", MARKING[animation],
+                   None, kept["0.6"]["totals"][name]["marking"]) for name, *_, animation, _ in RECORDINGS)]
     for name, *_, animation, _ in RECORDINGS:
         ours = schemes_of(by_name[name])["line"]
         rows.append(Row(f"table 6.17, changes of sets in a step: animation {animation}", reproduced(replay),

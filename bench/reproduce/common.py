@@ -1,7 +1,7 @@
 """What the documents share: how to measure, and how a page of docs/reproduce looks.
 
 The module tables.py of each document has
-    WORK                     title, authors, year, pages, and names of machines in old tables
+    WORK                     name, title, authors and year, a sentence with links, and the hardware of the document
     measure(context, kept)   measures; puts results into kept["cpu"], with a device also into kept["device"]
     page(kept)               a list of sentences on what is slower or weaker, and a list of Row
     write(kept, docs)        optional: renews tables and plots of other pages

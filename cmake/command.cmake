@@ -55,8 +55,8 @@ if(ABUT_ODE)
   mark_as_advanced(ODE_INCLUDE ODE_LIBRARY)
   if(ODE_INCLUDE AND ODE_LIBRARY) # its scenes are demos and benchmark cases
     set(ABUT_FOUND_ODE ON)
-    add_library(abut_scenes STATIC examples/ode/abut_ode.c examples/ode/model.c
-                                   examples/ode/rigid.c examples/ode/stand.c examples/ode/stand_scenes.c)
+    add_library(abut_scenes STATIC examples/ode/model.c examples/ode/rigid.c examples/ode/stand.c
+                                   examples/ode/stand_scenes.c)
     target_compile_definitions(abut_scenes PUBLIC ABUT_HAS_ODE)
     target_compile_options(abut_scenes PRIVATE ${ABUT_CALLER_OPTIONS})
     target_include_directories(abut_scenes PUBLIC examples/ode)

@@ -16,6 +16,7 @@ static void make_body(const tool_arguments *arguments, contact_pair *b, int side
     abut_samples_options samples = abut_samples_options_default();
     field.cache = samples.cache = option_given(arguments, "cache") ? "" : NULL;
     field.cells = option_count(arguments, "cells", 0);
+    field.device = b->device;
     samples.max_count = option_count(arguments, "limit", 0);
     ensure(abut_sign_prepare(b->pair.bvh[side], NULL));
     ensure(abut_field_create_from(b->pair.bvh[side], &field, &b->field[side]));
@@ -113,14 +114,24 @@ static void find_patches(tool_run *tool, const tool_arguments *arguments, contac
     print_pair_reliability(tool, arguments, b);
 }
 
-/* Contacts by fields. */
+/* Contacts by fields, in a world of both bodies. */
 static void find_field_contacts(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *most = option_given(arguments, "most");
-    abut_contact_options options = abut_contact_options_default();
+    abut_world_options options = abut_world_options_default();
+    abut_world *world = NULL;
     options.margin = option_number(arguments, "margin", 0);
     options.skip_edges = option_given(arguments, "samples") != NULL;
+    options.device = b->device;
+    ensure(abut_world_create(tool->context, &options, &world));
+    for (int side = 0; side < 2; side++) {
+        abut_world_item item = abut_world_item_default();
+        uint32_t id;
+        item.collider = b->body[side];
+        ensure(abut_world_add(world, &item, &id));
+    }
     abut_contacts found = {.size = sizeof found, .capacity = 0};
-    FILL_LIST(&found, abut_contact_find_sampled(&b->body[0], &b->body[1], &options, &found));
+    FILL_LIST(&found, abut_world_contacts(world, &found));
+    abut_world_destroy(world);
     b->list = found.list;
     b->all = b->count = found.count;
     b->reliability = found.reliability;
@@ -202,6 +213,8 @@ static bool uses_fields(tool_run *tool, const tool_arguments *arguments) {
     fields = fields || own;
     if (fields && option_any(arguments, "hint|patches|colour"))
         tool_refuse(tool, "--hint, --patches and --colour cannot be combined with --method field");
+    if (!fields && device_named(arguments))
+        tool_refuse(tool, "--device requires --method field; other methods run on the CPU");
     if (!fields)
         option_range(tool, option_given(arguments, "most"), 1, 8, "contacts with --method exact");
     return fields;
@@ -240,6 +253,7 @@ static int run_contacts(tool_run *tool, const tool_arguments *arguments) {
     read_solid(tool, arguments, &b); /* before meshes are loaded; its pose follows */
     pair_load(tool, arguments, NULL, &b.pair);
     read_solid(tool, arguments, &b);
+    b.device = device_open(tool, arguments);
     for (int side = 0; side < 2 && !b.exact; side++) {
         progress_start(tool->progress, arguments->operands[side]);
         make_body(arguments, &b, side);
@@ -266,6 +280,7 @@ static int run_contacts(tool_run *tool, const tool_arguments *arguments) {
         abut_field_destroy(b.field[side]);
     }
     abut_map_destroy(b.map);
+    abut_device_destroy(b.device);
     pair_free(&b.pair);
     return code;
 }
@@ -317,25 +332,31 @@ static const tool_option options[] = {
            "depth|patch"),
     FLAG("after", "draw A after it is shifted out by the depths along the normals"),
     CAMERA_OPTIONS("perpendicular to the first normal"),
+    DEVICE_OPTION,
     {0}};
 
 const tool_command command_contacts = {
     .name = "contacts",
     .operands = "A [B] | SCENE.json",
     .summary = "contact points, normals and penetration depths of two meshes",
-    .about = "Prints the contacts of two meshes, or of a mesh and a primitive, as comma-separated "
-             "values: contact point, contact normal (from B to A), penetration depth, and the "
-             "touching feature of A or B. Meshes that touch have a contact, even if they are "
-             "infinitely thin. With --json a summary with all contacts is printed instead.\n\n"
-             "For a scene (see docs/scene.md), all contacts of all bodies are printed with the "
-             "names of both bodies. Each body uses the method that suits it. --margin, --most, "
-             "--method, --explain, --out, --png and the camera options apply to scenes.",
+    .about =
+        "Prints the contacts of two meshes, or of a mesh and a primitive, as comma-separated "
+        "values: contact point, contact normal (from B to A), penetration depth, and the "
+        "touching feature of A or B. Meshes that touch have a contact, even if they are "
+        "infinitely thin. With --json a summary with all contacts is printed instead.\n\n"
+        "For a scene (see docs/scene.md), all contacts of all bodies are printed with the "
+        "names of both bodies. Each body uses the method that suits it. --margin, --most, "
+        "--method, --explain, --out, --png, --device and the camera options apply to scenes.\n\n"
+        "--device builds fields and tests pairs by fields on a device, with the contacts of "
+        "the CPU, bit for bit. It requires --method field, or a scene in which a body uses "
+        "fields. The rule for scenes selects fields more often with a device.",
     .found = "a contact, or with --to an impact",
     .examples = "  abut contacts a.obj b.obj --pose 0,0,0.9 --most 4\n"
                 "  abut contacts a.obj b.obj --pose 0,0,0.9 --png contacts.png\n"
                 "  abut contacts a.obj b.obj --pose 0,0,9 --to 0,0,-9\n"
                 "  abut contacts a.obj --with plane:0,0,1,0\n"
-                "  abut contacts scene.json --out contacts.csv\n",
+                "  abut contacts scene.json --out contacts.csv\n"
+                "  abut contacts scene.json --method field --device gpu --json\n",
     .options = options,
     .operand_range = {1, 2},
     .run = run_contacts,

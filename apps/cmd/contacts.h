@@ -7,6 +7,7 @@
 /* Both bodies and their contacts. */
 typedef struct contact_pair {
     tool_pair pair;
+    abut_device *device; /* of the fields; null = the CPU */
     abut_field *field[2];
     abut_samples *samples[2];
     abut_collider body[2];

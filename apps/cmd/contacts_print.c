@@ -102,6 +102,8 @@ static void print_contact_summary(tool_run *tool, const tool_arguments *argument
     } else {
         pair_begin(out, arguments);
     }
+    if (!b->exact)
+        device_print(out, b->device);
     fact_count(out, "contacts", b->all);
     json_reliability(out, &b->reliability);
     if (b->count < b->all)

@@ -11,6 +11,7 @@
 typedef struct touches {
     tool_assembly assembly;
     abut_world *world;
+    abut_device *device; /* null = the CPU */
     abut_world_pair *pairs;
     uint64_t pair_count;
     abut_contact *list;
@@ -60,6 +61,20 @@ static void make_world(tool_run *tool, const tool_arguments *arguments,
     }
     for (uint64_t i = 0; i < it.ignored_count; i++)
         ensure(abut_world_ignore(t->world, it.ignored[i].a, it.ignored[i].b, true));
+}
+
+/* Ends the run if there is a device on which no pair would run. */
+static void check_device(tool_run *tool, const touches *t) {
+    if (!t->device)
+        return;
+    for (uint32_t i = 0; i < t->assembly.count; i++) {
+        abut_world_item_info info = abut_world_item_info_default();
+        ensure(abut_world_get_item_info(t->world, i, &info));
+        if (info.method == ABUT_WORLD_FIELD)
+            return;
+    }
+    tool_refuse(tool, "--device computes pairs by fields, which no body of the scene uses; "
+                      "add --method field, or omit --device");
 }
 
 /* Prints the reliability with the names of the affected bodies. */
@@ -127,7 +142,9 @@ static void find_scene_contacts(tool_run *tool, const tool_arguments *arguments,
     abut_world_event_list events = {NULL, 0, 0};
     options.margin = option_number(arguments, "margin", 0);
     options.max_patch_contacts = option_count(arguments, "most", 4);
+    options.device = t->device = device_open(tool, arguments);
     make_world(tool, arguments, &options, t);
+    check_device(tool, t);
     FILL_LIST(&pairs, abut_world_pairs(t->world, &pairs));
     t->pairs = pairs.list;
     t->pair_count = pairs.count;
@@ -215,6 +232,7 @@ static void print_scene_contacts(tool_run *tool, const tool_arguments *arguments
         deepest = fmax(deepest, t->list[i].depth);
     out_object(out, NULL);
     json_path(out, "scene", arguments->operands[0]);
+    device_print(out, t->device);
     fact_count(out, "bodies", t->assembly.count);
     fact_count(out, "touching", t->touching);
     fact_count(out, "contacts", t->count);
@@ -274,8 +292,9 @@ static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, t
 int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
-        if (!word_in(name,
-                     "margin|most|method|explain|out|png|html|view|up|json|quiet|threads|help"))
+        if (!word_in(
+                name,
+                "margin|most|method|explain|out|png|html|view|up|device|json|quiet|threads|help"))
             tool_refuse(tool, "--%s applies to two meshes, not to a scene", name);
     }
     option_length(tool, option_given(arguments, "margin"));
@@ -283,6 +302,7 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     touches t = {0};
     int code = run_scene_contacts(tool, arguments, &t);
     abut_world_destroy(t.world);
+    abut_device_destroy(t.device);
     for (uint32_t i = 0; t.items && i < t.assembly.count; i++)
         abut_radial_destroy(t.items[i].radial);
     assembly_free(&t.assembly);

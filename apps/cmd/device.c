@@ -1,4 +1,5 @@
 /* The option --device: the device on which the queries of a command run. */
+#include "apps/get.h"
 #include "tool.h"
 
 #include <string.h>
@@ -17,6 +18,13 @@ abut_device *device_open(tool_run *tool, const tool_arguments *arguments) {
                        tool_error_message(abut_last_error()));
     ensure(status);
     return device;
+}
+
+void device_print(tool_output *out, const abut_device *device) {
+    const abut_device_info info = get_device_info(device);
+    json_text(out, "device", device ? info.name : "cpu");
+    if (device)
+        print_fact(out, "device", "%s", info.name);
 }
 
 void device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh) {

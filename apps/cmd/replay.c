@@ -208,7 +208,6 @@ static void create_searches(replay *r) {
         if (r->wanted[k] && replay_rivals[k].sweep)
             ensure(abut_sweep_create(&r->mesh, 1, &of_sweep, &r->tallies[k].sweep));
     }
-    r->place = get_device_info(r->device);
 }
 
 static int write_replay_results(tool_run *tool, const tool_arguments *arguments, replay *r) {

@@ -55,7 +55,6 @@ typedef struct replay {
     replay_tally tallies[SCHEMES];
     bool wanted[SCHEMES];
     abut_device *device; /* null: the CPU */
-    abut_device_info place;
     int leader, shown;   /* the first selected scheme, and the first with view sets */
     uint32_t (*sets)[4]; /* of `shown` in each counted step, for the plot */
     uint64_t step_count, counted, done_counted;

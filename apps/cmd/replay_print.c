@@ -182,7 +182,7 @@ static void print_summary(tool_output *out, const replay *r) {
     abut_self_info info = get_self_info(r->tallies[r->leader].view);
     out_object(out, NULL);
     json_path(out, "recording", r->path);
-    json_text(out, "device", r->device ? r->place.name : "cpu");
+    device_print(out, r->device);
     json_text(out, "line", r->companion ? "companion" : "own");
     json_text(out, "steps_to", r->recording.aims ? "aims" : "frames");
     json_count(out, "triangles", info.triangle_count);

@@ -121,6 +121,8 @@ void option_length(struct tool_run *tool, const tool_given *given);
 const char *device_named(const tool_arguments *arguments);
 /* Opens the device of --device; null for the CPU. */
 abut_device *device_open(struct tool_run *tool, const tool_arguments *arguments);
+/* Prints the name of the device; in JSON also "cpu" if it is null. */
+void device_print(struct tool_output *out, const abut_device *device);
 /* Builds the BVH of a mesh on a device, or on the CPU if `device` is null. */
 void device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh);
 

@@ -29,7 +29,7 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
             *which ? "unknown demo '" : "the name of a demo is missing", which, *which ? "'" : "");
     check_options(
         tool, arguments,
-        drop                              ? "png|bodies|seconds|seed|compare"
+        drop                              ? "png|bodies|seconds|seed|compare|device"
         : !strcmp(which, "shot")          ? "png|seconds"
         : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
         : stand                           ? "png|bodies|seconds|seed"
@@ -116,9 +116,10 @@ const tool_command command_demo = {
         "continuous collision detection (examples/ode/stand.c). Prints tilt, drift, the time at "
         "which all bodies are at rest, and the number of bodies at a wrong position. The exit code "
         "is 3 if there is one.\n\n"
-        "drop: the same for a hundred teapots, rings and critters that fall into a bowl. Signed "
-        "distance fields of abut are a geometry class of the engine (examples/ode/abut_ode.c) and "
-        "give the contacts.\n\n"
+        "drop: the same for a hundred teapots, rings and critters that fall into a bowl, with "
+        "contacts of signed distance fields: samples of vertices, edges and flat regions of each "
+        "body in the field of the other. With --device fields are built and all pairs are tested "
+        "on a device, with equal results.\n\n"
         "plane: the same on a plane instead of the bowl, with one teapot by default.\n\n"
         "line: a thousand segments through a teapot with a field: the first entry of each, by the "
         "field and exactly.\n\n"
@@ -158,6 +159,7 @@ const tool_command command_demo = {
     .examples = "  abut demo stack --png stack.png\n"
                 "  abut demo drop --png drop.png\n"
                 "  abut demo drop --bodies 30 --compare --json\n"
+                "  abut demo drop --device gpu\n"
                 "  abut demo plane --png plane.png\n"
                 "  abut demo line --png line.png\n"
                 "  abut demo letters --png letters.png --plot plot.png --compare\n"

@@ -1,5 +1,5 @@
 /* abut demo stack, wall, plates, shot, dominoes, bowl, drop, plane: rigid bodies in a physics
- * engine, with exact contacts or with those of distance fields. */
+ * engine, with exact contacts or, in the last two, with those of distance fields. */
 #include "tool.h"
 
 #include <string.h>
@@ -10,12 +10,26 @@
 static const char *const names[] = {"stack",    "wall", "plates", "shot",
                                     "dominoes", "bowl", "drop",   "plane"}; /* by stand_kind */
 
+enum { GRID_LINES = 3 /* on each side of the middle */ };
+
 typedef struct stand_film {
     tool_run *tool;
     stand_kind kind;
     double seconds;
     tool_film strip;
 } stand_film;
+
+/* A grid on the plane z = 0. */
+static void draw_grid(abut_picture *picture, double half) {
+    const abut_colour grey = {0.62f, 0.66f, 0.72f, 1};
+    for (int i = -GRID_LINES; i <= GRID_LINES; i++) {
+        const double t = half * i / GRID_LINES;
+        ensure(abut_picture_add_line(picture, (abut_vec3){t, -half, 0}, (abut_vec3){t, half, 0}, 1,
+                                     grey));
+        ensure(abut_picture_add_line(picture, (abut_vec3){-half, t, 0}, (abut_vec3){half, t, 0}, 1,
+                                     grey));
+    }
+}
 
 static void draw_stand_frame(const stand_film *f, const abut_pose *poses, abut_mesh *const *meshes,
                              uint32_t count, abut_picture **picture) {
@@ -35,6 +49,8 @@ static void draw_stand_frame(const stand_film *f, const abut_pose *poses, abut_m
                                       (abut_vec3){i & 1 ? r.x : -r.x, i & 2 ? r.y : -r.y,
                                                   i == 3 ? r.z : 0},
                                       0.1, (abut_colour){1, 1, 1, 0.01f}));
+    if (f->kind == STAND_PLANE)
+        draw_grid(*picture, 1.5);
     /* For the other scenes, the ground of the picture is the floor. */
     for (uint32_t i = is_bowl || f->kind == STAND_SHOT ? 0 : 1; i < count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
@@ -104,7 +120,9 @@ static void print_stand(tool_output *out, const stand_result *r) {
 int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies");
     stand_film f = {.tool = tool};
-    stand_options options = {.bodies = bodies ? bodies->counts[0] : 0,
+    abut_device *device = device_open(tool, arguments);
+    stand_options options = {.device = device,
+                             .bodies = bodies ? bodies->counts[0] : 0,
                              .seed = option_count(arguments, "seed", 1),
                              .frame = add_film_frame,
                              .user = &f};
@@ -127,6 +145,8 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
         film_write(tool, &f.strip, png->words);
     out_object(out, NULL);
     json_text(out, "scene", names[f.kind]);
+    if (f.kind == STAND_DROP || f.kind == STAND_PLANE)
+        device_print(out, device);
     print_stand(out, &result);
     if (option_given(arguments, "compare")) {
         stand_result own;
@@ -138,6 +158,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
         print_stand(out, &own);
         out_end(out);
     }
+    abut_device_destroy(device);
     progress_erase(tool->progress);
     pictures_print_paths(tool, arguments);
     out_end(out);

@@ -51,18 +51,20 @@ abut_status model_create(abut_mesh *raw, double size, bool is_fixed, model *made
     return abut_bvh_create(made->mesh, NULL, &made->bvh);
 }
 
-abut_status model_add_field(model *m, uint32_t cells, uint32_t sample_count) {
+abut_status model_add_field(model *m, uint32_t cells, abut_device *device) {
     abut_field_options field = abut_field_options_default();
-    abut_samples_options even = abut_samples_options_default();
+    abut_samples_options samples = abut_samples_options_default();
+    abut_field_info info = abut_field_info_default();
     if (m->field)
         return ABUT_OK;
     field.cells = cells;
-    even.kinds = ABUT_SAMPLES_SURFACE;
-    even.count = sample_count;
+    field.device = device;
     abut_status status = abut_field_create_from(m->bvh, &field, &m->field);
-    if (status || !sample_count)
-        return status;
-    return abut_samples_create(m->mesh, &even, &m->samples);
+    if (!status)
+        status = abut_field_get_info(m->field, &info);
+    samples.cell = info.grid.cell;
+    return status || !(m->mass.mass > 0) ? status
+                                         : abut_samples_create(m->mesh, &samples, &m->samples);
 }
 
 /* ODE does not copy the indices of the mesh. */

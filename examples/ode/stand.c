@@ -1,5 +1,4 @@
 /* See stand.h. */
-#include "abut_ode.h"
 #include "bowl.h"
 #include "stand_world.h"
 
@@ -16,7 +15,7 @@
 #define REST 1e-5
 #define FALLEN 30.0 /* degrees */
 
-enum { GEOM_CONTACTS = 64 /* of a pair */ };
+enum { GEOM_CONTACTS = 64 /* of a pair */, FIELD_CONTACTS = 4 /* of a patch */ };
 
 static double clock_now(void) {
     struct timespec t;
@@ -100,34 +99,33 @@ static abut_status grow(void *array, uint64_t count, uint64_t *room, size_t byte
 }
 
 /* Computes the contacts of all pairs, and the events that assign them to pairs. */
-static abut_status find_contacts(world *w, uint64_t *event_count) {
+static abut_status find_contacts(world *w, abut_world *space, uint64_t *event_count) {
     abut_contacts found = {.size = sizeof found, .list = w->list, .capacity = w->list_room};
     for (uint32_t i = 0; i < w->released; i++)
         w->poses[i] = pose_of(&w->things[i]);
-    abut_status status =
-        abut_world_set_poses(w->space, NULL, abut_array_host(w->poses), w->released);
+    abut_status status = abut_world_set_poses(space, NULL, abut_array_host(w->poses), w->released);
     if (status)
         return status;
-    status = abut_world_contacts(w->space, &found);
+    status = abut_world_contacts(space, &found);
     if (status == ABUT_ERROR_BUFFER) {
         status = grow(&w->list, found.count, &w->list_room, sizeof *w->list);
         if (status)
             return status;
         found.list = w->list;
         found.capacity = w->list_room;
-        status = abut_world_contacts(w->space, &found);
+        status = abut_world_contacts(space, &found);
     }
     if (status)
         return status;
     abut_world_event_list events = {w->events, w->event_room, 0};
-    status = abut_world_events(w->space, &events);
+    status = abut_world_events(space, &events);
     if (status == ABUT_ERROR_BUFFER) {
         status = grow(&w->events, events.count, &w->event_room, sizeof *w->events);
         if (status)
             return status;
         events.list = w->events;
         events.capacity = w->event_room;
-        status = abut_world_events(w->space, &events);
+        status = abut_world_events(space, &events);
     }
     *event_count = events.count;
     return status;
@@ -141,19 +139,21 @@ static void add_pair_joints(world *w, uint32_t first, uint32_t second, abut_vec3
                       (abut_vec3){-normal.x, -normal.y, -normal.z}, depth);
 }
 
-/* Finds the contacts of all pairs and their largest depth; with `joints` creates contact joints. */
-static abut_status collide(world *w, bool joints, uint64_t *event_count) {
-    abut_status status = find_contacts(w, event_count);
+/* Finds the contacts of a world. Those of w->space become contact joints, and those of w->exact
+ * give the largest depth. */
+static abut_status collide(world *w, abut_world *space, uint64_t *event_count) {
+    abut_status status = find_contacts(w, space, event_count);
     if (status)
         return status;
-    w->deepest = 0;
+    w->deepest = space == w->exact ? 0 : w->deepest;
     for (uint64_t i = 0; i < *event_count; i++) {
         const abut_world_event *e = &w->events[i];
         for (uint64_t c = e->first; c < e->first + e->count; c++) {
             const abut_contact *contact = &w->list[c];
-            if (joints)
+            if (space == w->space)
                 add_pair_joints(w, e->a, e->b, contact->point, contact->normal, contact->depth);
-            w->deepest = fmax(w->deepest, contact->depth / w->things[e->b].model->size);
+            if (space == w->exact)
+                w->deepest = fmax(w->deepest, contact->depth / w->things[e->b].model->size);
         }
     }
     return ABUT_OK;
@@ -276,14 +276,22 @@ static abut_status release(world *w) {
     for (; w->released < w->count; w->released++) {
         thing *t = &w->things[w->released];
         abut_world_item item = abut_world_item_default();
+        abut_status status = ABUT_OK;
         uint32_t id;
         if (t->release > w->time)
             break;
-        item.collider = t->model->bvh ? abut_collider_from_bvh(t->model->bvh, pose_of(t))
-                                      : abut_collider_from_plane((abut_plane){{0, 0, 1}, 0},
-                                                                 abut_pose_identity());
         item.motion = t->body ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC;
-        abut_status status = abut_world_add(w->space, &item, &id);
+        if (w->space) {
+            item.collider =
+                t->model->field
+                    ? abut_collider_from_field(t->model->field, t->model->samples, pose_of(t))
+                    : abut_collider_from_bvh(t->model->bvh, pose_of(t));
+            status = abut_world_add(w->space, &item, &id);
+        }
+        if (!status && w->exact != w->space) {
+            item.collider = abut_collider_from_bvh(t->model->bvh, pose_of(t));
+            status = abut_world_add(w->exact, &item, &id);
+        }
         if (status)
             return status;
         if (t->body)
@@ -324,16 +332,14 @@ static abut_status step(world *w, stand_result *r) {
     abut_status status = release(w);
     if (status)
         return status;
-    if (uses_geoms(w)) {
+    if (w->options->own)
         dSpaceCollide(w->geoms, w, collide_geoms);
-    } else {
-        status = collide(w, true, &event_count);
-        if (status)
-            return status;
+    else
+        status = collide(w, w->space, &event_count);
+    if (!status && w->space == w->exact)
         status = sweep_fast_bodies(w, event_count);
-        if (status)
-            return status;
-    }
+    if (status)
+        return status;
     r->collide += clock_now() - before;
     if (w->options->quick || is_pile(w))
         dWorldQuickStep(w->ode, STEP);
@@ -375,7 +381,7 @@ static abut_status measure_scene(world *w, stand_result *r) {
     w->energy = energy;
     if (w->options->scene)
         return observe(w, r);
-    return uses_geoms(w) ? collide(w, false, &event_count) : ABUT_OK;
+    return w->space == w->exact ? ABUT_OK : collide(w, w->exact, &event_count);
 }
 
 static abut_status run(world *w, stand_result *r) {
@@ -448,15 +454,28 @@ abut_status stand_run(abut_context *context, const stand_options *options, stand
     abut_status status = ABUT_ERROR_MEMORY;
     if (!w.things || !w.models || !w.poses || !w.meshes || !w.ends || !w.ids)
         goto done;
-    status = abut_world_create(context, &space, &w.space);
+    status = abut_world_create(context, &space, &w.exact);
     if (status)
         goto done;
+    if (uses_fields(&w)) {
+        space.device = options->device;
+        space.margin = 0;
+        space.max_patch_contacts = FIELD_CONTACTS;
+        space.skip_edges = true; /* contacts at samples only, as in Sundholm (2010) */
+        status = abut_world_create(context, &space, &w.space);
+        if (status)
+            goto done;
+    } else if (!options->own) {
+        w.space = w.exact;
+    }
     status = stand_build(&w, bodies);
     if (status)
         goto done;
     status = run(&w, result);
 done:
-    abut_world_destroy(w.space);
+    if (w.space != w.exact)
+        abut_world_destroy(w.space);
+    abut_world_destroy(w.exact);
     dSpaceDestroy(w.geoms); /* and its geoms */
     for (uint32_t i = 0; i < w.model_count; i++)
         model_destroy(&w.models[i]);

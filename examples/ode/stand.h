@@ -1,10 +1,10 @@
 /* Stacks, walls, thin plates, a fast ball, dominoes and bodies that fall into a bowl in the Open
- * Dynamics Engine. Contacts come from exact geometry, which a world (abut_world_contacts,
- * abut_world_sweep) computes; in two scenes from distance fields, which are a geometry class of ODE
- * (abut_ode.h); or from ODE's own colliders of triangle meshes.
+ * Dynamics Engine. A world computes the contacts, by exact geometry (abut_world_contacts,
+ * abut_world_sweep), in two scenes by distance fields, all pairs at once and on a device if there
+ * is one. For comparison they come from ODE's own colliders of triangle meshes.
  *
- * Everything is a triangle mesh, including the floor, except one plane. This is all that an engine
- * needs: see stand.c, "contacts". */
+ * Everything is a triangle mesh, including the floor. This is all that an engine needs: see
+ * stand.c, "contacts". */
 #ifndef STAND_H
 #define STAND_H
 
@@ -20,7 +20,7 @@ typedef enum stand_kind {
     STAND_DOMINOES, /* a row of bricks on end; the first is pushed */
     STAND_BOWL,     /* cubes, plates, rings, letters and critters fall into a bowl */
     STAND_DROP,     /* teapots, rings and critters with distance fields fall into a bowl */
-    STAND_PLANE     /* or on a plane of ODE */
+    STAND_PLANE     /* or on a plane: the upper side of a slab */
 } stand_kind;
 
 typedef struct stand_options {
@@ -28,6 +28,7 @@ typedef struct stand_options {
     fit_scene *scene; /* instead of a kind and bodies; has its own observer */
     bool own;         /* contacts of ODE's own colliders; only with `scene`, in the bowl with fields
                          and on the plane */
+    abut_device *device; /* for contacts by fields; null = the CPU */
     uint32_t bodies; /* rows of the wall. 0 = 10 cubes, 5 rows, 4 plates, 12 dominoes, 100; 1 on the
                         plane */
     double seconds;  /* 0 = stand_seconds() */

@@ -1,5 +1,5 @@
-/* The scenes of stand.h: models, bodies, and geometries if ODE finds the pairs. */
-#include "abut_ode.h"
+/* The scenes of stand.h: models with fields if these give the contacts, bodies, and geometries of
+ * ODE's own colliders. */
 #include "bowl.h"
 #include "critter.h"
 #include "stand_world.h"
@@ -9,8 +9,9 @@
 #define SIZE 1.5 /* of bodies in the bowl and on the plane */
 #define WAVE_HEIGHT 4.0
 #define PLANE_HEIGHT 1.6 /* of bodies released above the plane */
+#define SLAB 40.0        /* side of the slab below it */
 
-enum { MODEL_CELLS = 40, MODEL_SAMPLES = 300, BOWL_CELLS = 144 };
+enum { MODEL_CELLS = 40, FLOOR_CELLS = 144 };
 
 /* ---- bodies ---- */
 
@@ -92,20 +93,15 @@ static abut_status add_domino(world *w, uint32_t i, uint32_t bodies) {
 static abut_status add_geom(world *w, thing *t) {
     model *m = t->model;
     abut_pose p = t->fixed;
-    if (!m->mesh) {
+    if (w->options->kind == STAND_PLANE && !t->body) {
         t->geom = dCreatePlane(w->geoms, 0, 0, 1, 0);
         dGeomSetData(t->geom, t);
         return ABUT_OK;
     }
-    abut_status status = w->options->own ? model_add_trimesh(m)
-                         : t->body       ? model_add_field(m, MODEL_CELLS, MODEL_SAMPLES)
-                                         : model_add_field(m, BOWL_CELLS, 0);
+    abut_status status = model_add_trimesh(m);
     if (status)
         return status;
-    t->geom = w->options->own ? dCreateTriMesh(w->geoms, m->data, NULL, NULL, NULL)
-                              : abut_ode_create(w->geoms, m->bvh, m->field, m->samples);
-    if (!t->geom)
-        return ABUT_ERROR_MEMORY;
+    t->geom = dCreateTriMesh(w->geoms, m->data, NULL, NULL, NULL);
     dGeomSetData(t->geom, t);
     dGeomSetBody(t->geom, t->body);
     if (!t->body) {
@@ -182,7 +178,9 @@ static abut_status add_falling(world *w, uint32_t i, uint32_t *seed) {
     dBodySetQuaternion(t->body, q);
     dBodyDisable(t->body);
     t->release = STAND_WAVE_SECONDS * wave;
-    if (!uses_geoms(w))
+    if (uses_fields(w))
+        return model_add_field(t->model, MODEL_CELLS, w->options->device);
+    if (!w->options->own)
         return ABUT_OK;
     abut_status status = add_geom(w, t);
     if (!status)
@@ -190,17 +188,23 @@ static abut_status add_falling(world *w, uint32_t i, uint32_t *seed) {
     return status;
 }
 
-/* The floor: a bowl, or a model without a mesh for the plane z = 0. */
+/* The floor: a bowl, or a slab below the plane z = 0. */
 static abut_status add_floor(world *w) {
+    const bool plane = w->options->kind == STAND_PLANE;
+    abut_shape slab = abut_shape_default(ABUT_SHAPE_BOX);
     abut_mesh *raw;
-    if (w->options->kind == STAND_PLANE) {
-        w->model_count++;
-        return ABUT_OK;
-    }
-    abut_status status = bowl_create(w->context, &raw);
+    slab.extent = (abut_vec3){SLAB, SLAB, 1};
+    slab.segments = 1;
+    abut_status status =
+        plane ? abut_shape_create(w->context, &slab, &raw) : bowl_create(w->context, &raw);
+    if (!status)
+        status = add_model(w, raw, 0, true);
     if (status)
         return status;
-    return add_model(w, raw, 0, true);
+    thing *floor = add_body(w, &w->models[0], (abut_vec3){0, 0, plane ? -0.5 : 0}, 0);
+    return uses_fields(w)    ? model_add_field(floor->model, FLOOR_CELLS, w->options->device)
+           : w->options->own ? add_geom(w, floor)
+                             : ABUT_OK;
 }
 
 static abut_status build_pile(world *w, uint32_t bodies) {
@@ -215,9 +219,6 @@ static abut_status build_pile(world *w, uint32_t bodies) {
     dWorldSetAutoDisableLinearThreshold(w->ode, 0.02);
     dWorldSetAutoDisableAngularThreshold(w->ode, 0.03);
     dWorldSetAutoDisableAverageSamplesCount(w->ode, 10);
-    thing *floor = add_body(w, &w->models[0], (abut_vec3){0, 0, 0}, 0);
-    if (uses_geoms(w))
-        status = add_geom(w, floor);
     for (uint32_t i = 0; i < bodies && !status; i++)
         status = add_falling(w, i, &seed);
     return status;

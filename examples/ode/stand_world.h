@@ -19,7 +19,7 @@ enum {
 typedef struct thing {
     model *model;
     dBodyID body;
-    dGeomID geom; /* if ODE finds the pairs */
+    dGeomID geom; /* for ODE's own colliders */
     abut_pose fixed;
     double height;  /* expected height of its centre at the end */
     double release; /* time of its release */
@@ -33,7 +33,8 @@ typedef struct world {
     dWorldID ode;
     dJointGroupID joints;
     dSpaceID geoms;
-    abut_world *space; /* its ids are those of the things */
+    abut_world *space; /* gives contacts, unless ODE does; its ids are those of the things */
+    abut_world *exact; /* measures depths by exact contacts; `space` if those are exact */
     thing *things;     /* the floor first, the others in the order of release */
     model *models;
     uint32_t count, released, model_count, room;
@@ -57,9 +58,9 @@ static inline bool is_pile(const world *w) {
     return !w->options->scene && w->options->kind >= STAND_BOWL;
 }
 
-/* Whether ODE finds the pairs, and geometries of fields or of ODE itself their contacts. */
-static inline bool uses_geoms(const world *w) {
-    return w->options->own || (is_pile(w) && w->options->kind != STAND_BOWL);
+/* Whether contacts come from distance fields. */
+static inline bool uses_fields(const world *w) {
+    return is_pile(w) && w->options->kind != STAND_BOWL && !w->options->own;
 }
 
 /* Creates the models and bodies of the scene of the options; bodies of piles are not released yet.

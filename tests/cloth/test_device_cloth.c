@@ -308,6 +308,39 @@ TEST(systems_are_those_of_the_cpu) {
     abut_mesh_destroy(box);
 }
 
+/* Sheets that fall onto each other on a box: those in the middle have contacts on both sides. */
+TEST(layers_are_those_of_the_cpu) {
+    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6);
+    abut_mesh *box = make_shape_at(ABUT_SHAPE_BOX, 1, 0.4, pose_at(0, 0, -0.22));
+    abut_cloth *c[2];
+    uint32_t index;
+    for (int k = 0; k < 2; k++) {
+        abut_cloth_options options = abut_cloth_options_default();
+        options.gravity.z = -9;
+        options.device = k ? device : NULL;
+        assert_ok(abut_cloth_create(serial, &options, &c[k]));
+        assert_ok(abut_cloth_add_body(c[k], box, NULL, &index));
+        for (int i = 0; i < 5; i++) {
+            abut_mesh *placed = NULL;
+            assert_ok(abut_mesh_transform(sheet, 1, pose_at(0.01 * i, 0, 0.02 * i), &placed));
+            assert_ok(abut_cloth_add_sheet(c[k], placed, NULL, &index));
+            abut_mesh_destroy(placed);
+        }
+    }
+    for (int i = 0; i < 20; i++) {
+        const abut_cloth_report here = step(c[0], 1.0 / 240, NULL),
+                                there = step(c[1], 1.0 / 240, NULL);
+        assert_same(c[0], c[1]);
+        assert_int_equal(here.contacts, there.contacts);
+        assert_true(i > 0 || there.contacts > 6 * 49); /* more than one per vertex, and the box's */
+        assert_true(is_free(c[1]));
+    }
+    for (int k = 0; k < 2; k++)
+        abut_cloth_destroy(c[k]);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(box);
+}
+
 /* Sheets and bodies that come and go. */
 TEST(changes_are_those_of_the_cpu) {
     changing s[2] = {{0}};

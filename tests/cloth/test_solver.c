@@ -85,57 +85,104 @@ TEST(patches_have_each_constraint_once) {
 
 /* ---- the cloth and itself ---- */
 
-/* All vertices against all faces, in a rolled sheet, whose layers are near each other. */
-TEST(nearest_faces_are_found) {
-    abut_mesh *mesh = NULL;
-    assert_ok(make_sheet(serial, 24, 1, v3(0, 0, 0), &mesh));
-    const cloth_options options = {.thickness = 0.01, .substeps = 1};
-    abut_cloth *c = make_cloth(mesh, NULL, &options);
-    const cloth_search *s = &c->search;
-    const vec *rest = abut_mesh_local_positions(mesh);
+/* The nearest face of vertex v on a side of its sheet, by a test of all faces, or ABUT_NONE. */
+static uint32_t nearest_face(const abut_cloth *c, const vec *x, uint32_t v, uint32_t side,
+                             double *distance) {
+    const cloth_group *g = &c->groups[SHEETS];
+    const vec *rest = abut_mesh_local_positions(g->mesh);
+    vec normal = v3(0, 0, 0);
+    uint32_t best = ABUT_NONE;
+    *distance = c->search.range;
+    for (int turn = 0; turn < 2; turn++)
+        for (uint32_t f = 0; f < c->triangles; f++) {
+            const uint32_t *k = g->indices + 3 * (size_t)f;
+            const vec p = x[k[0]], q = x[k[1]], r = x[k[2]];
+            const bool is_other = c->part_of[k[0]] != c->part_of[v];
+            double weight[3], apart = HUGE_VAL;
+            for (int j = 0; j < 3 && !is_other; j++)
+                apart = fmin(apart, v3_length(v3_sub(rest[k[j]], rest[v])));
+            if (turn == 0 && apart == 0)
+                normal = v3_add(normal, v3_cross(v3_sub(q, p), v3_sub(r, p)));
+            if (turn == 0 || apart <= c->parts[0].rest_range)
+                continue;
+            cloth_nearest_weights(x[v], p, q, r, weight);
+            const vec off = v3_sub(x[v], cloth_mix(p, q, r, weight));
+            if ((v3_dot(off, normal) < 0) == side && v3_length(off) < *distance) {
+                *distance = v3_length(off);
+                best = f;
+            }
+        }
+    return best;
+}
+
+/* Rolled sheets, one between the others, with some noise: arms of Archimedes' spiral. */
+static void roll(abut_cloth *c, uint32_t sheets) {
+    const vec *rest = abut_mesh_local_positions(c->groups[SHEETS].mesh);
     test_random random = {5};
-    for (uint32_t i = 0; i < c->vertices; i++) { /* Archimedes' spiral, with some noise */
-        const double angle = (rest[i].x + 0.5) / 0.09, r = 0.08 + 0.02 / 6.283 * angle;
-        c->position[i] = cloth_round(v3(r * cos(angle), r * sin(angle),
+    for (uint32_t i = 0; i < c->vertices; i++) {
+        const double turn = 6.283 * c->part_of[i] / sheets, angle = (rest[i].x + 0.5) / 0.09,
+                     r = 0.08 + 0.02 / 6.283 * angle;
+        c->position[i] = cloth_round(v3(r * cos(angle + turn), r * sin(angle + turn),
                                         rest[i].y + 0.004 * test_random_real(&random, -1, 1)));
     }
+}
+
+/* All vertices against all faces. A vertex between two other sheets has two contacts. */
+static void check_contacts(uint32_t sheets) {
+    abut_mesh *mesh = NULL;
+    assert_ok(make_sheet(serial, 24, 1, v3(0, 0, 0), &mesh));
+    const cloth_options options = {.thickness = 0.003, .substeps = 1};
+    abut_cloth *c = make_cloth(mesh, NULL, &options);
+    abut_cloth_material material = abut_cloth_material_default();
+    material.thickness = options.thickness;
+    for (uint32_t i = 1, index = 0; i < sheets; i++)
+        assert_ok(abut_cloth_add_sheet(c, mesh, &material, &index));
+    assert_ok(abuti_cloth_build(c));
+    roll(c, sheets);
     abut_cloth_report report;
     vec *before = malloc(c->vertices * sizeof *before);
     assert_non_null(before);
     memcpy(before, c->position, c->vertices * sizeof *before);
     assert_ok(try_step(c, 1e-6, NULL, &report));
-    uint32_t found = 0;
-    double thinnest = s->range;
+    uint32_t found = 0, twice = 0;
+    double thinnest = c->search.range;
     for (uint32_t v = 0; v < c->vertices; v++) {
-        double best = s->range;
-        for (uint32_t f = 0; f < c->triangles; f++) {
-            const uint32_t *k = c->groups[SHEETS].indices + 3 * (size_t)f;
-            double weight[3], nearest = HUGE_VAL;
-            for (int j = 0; j < 3; j++)
-                nearest = fmin(nearest, v3_length(v3_sub(rest[k[j]], rest[v])));
-            if (nearest <= c->parts[0].rest_range)
-                continue;
-            cloth_nearest_weights(before[v], before[k[0]], before[k[1]], before[k[2]], weight);
-            vec p = cloth_mix(before[k[0]], before[k[1]], before[k[2]], weight);
-            best = fmin(best, v3_length(v3_sub(before[v], p)));
+        double distance[2];
+        bool has[2], is_own[2];
+        for (uint32_t side = 0; side < 2; side++) {
+            const uint32_t f = nearest_face(c, before, v, side, &distance[side]);
+            has[side] = f != ABUT_NONE;
+            is_own[side] =
+                has[side] && c->part_of[c->groups[SHEETS].indices[3 * (size_t)f]] == c->part_of[v];
         }
-        const cloth_self *self = &c->host->selves[v];
-        assert_int_equal(best < s->range, self->vertex[0] != ABUT_NONE);
-        if (best >= s->range)
-            continue;
-        vec p = cloth_mix(before[self->vertex[0]], before[self->vertex[1]], before[self->vertex[2]],
-                          self->weight);
-        assert_close(best, v3_length(v3_sub(before[v], p)), 1e-12);
-        assert_close(1, v3_length(self->normal), 1e-12);
-        thinnest = fmin(thinnest, best);
-        found++;
+        if (has[0] && has[1] && (is_own[0] || is_own[1]))
+            has[distance[0] < distance[1]] = false;
+        twice += has[0] && has[1];
+        for (uint32_t side = 0; side < 2; side++) {
+            const cloth_self *self = &c->host->selves[2 * v + side];
+            assert_int_equal(has[side], self->vertex[0] != ABUT_NONE);
+            if (!has[side])
+                continue;
+            const vec p = cloth_mix(before[self->vertex[0]], before[self->vertex[1]],
+                                    before[self->vertex[2]], self->weight);
+            assert_close(distance[side], v3_length(v3_sub(before[v], p)), 1e-12);
+            assert_close(1, v3_length(self->normal), 1e-12);
+            thinnest = fmin(thinnest, distance[side]);
+            found++;
+        }
     }
-    assert_true(found > 100);
+    assert_true(found > 100 * sheets);
+    assert_true(sheets > 1 ? twice > c->vertices / 2 : twice == 0);
     assert_int_equal(found, report.contacts);
     assert_close(thinnest, report.gap, 1e-7);
     free(before);
     abut_cloth_destroy(c);
     abut_mesh_destroy(mesh);
+}
+
+TEST(nearest_faces_are_found) {
+    check_contacts(1);
+    check_contacts(3);
 }
 
 /* The nearest point of a triangle, against many points of it. */

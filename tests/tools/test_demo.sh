@@ -93,7 +93,7 @@ demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
 try 0 "$tool" demo plane --json --png film.ppm
 mute err
 is "it['bodies'], it['out_of_place'], it['contacts_a_step'] > 0.5" "(1, 0, True)"
-is "0 < it['sunk'] < 0.01 and it['energy_growth'] < 1e-4" True
+is "0 < it['sunk'] < 0.004 and it['energy_growth'] < 1e-3" True # 0.011 with even samples
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
 try 0 "$tool" demo plane --bodies 3 --seconds 1 --compare --json
 is "it['bodies'], it['out_of_place'], it['ode']['bodies'], it['ode']['contacts_a_step'] > 0" "(3, 0, 3, True)"

@@ -24,13 +24,17 @@ try 1 "$tool" inside box.obj --random 5 --device gpu --json
 is "it['error']['kind']" "device error"
 try 2 "$tool" distance box.obj box.obj --device gpu --json
 is "it['error']['kind']" "usage error"
+try 3 "$tool" contacts box.obj box.obj --pose 0,0,0.9 --device cpu
+refuses "--device requires --method field" contacts box.obj box.obj --device gpu
+refuses "--device requires --method field" contacts box.obj box.obj --method map --device gpu
+fails "abut contacts: no OpenCL device" contacts box.obj box.obj --cells 8 --device gpu
 refuses "--device needs a value: --device NAME" nearest box.obj --random 5 --device
 refuses "is given twice" nearest box.obj --random 5 --device cpu --device gpu
 fails "abut nearest: no OpenCL device" nearest box.obj --random 5 --device gpu
 try 1 "$tool" nearest box.obj --random 5 --device 7 --json
 is "it['error']['kind']" "device error"
 fails "abut demo: no OpenCL device" demo sheet --triangles 100 --frames 1 --device gpu
-refuses "does not apply to demo drop" demo drop --device gpu
+refuses "does not apply to demo stack" demo stack --device gpu
 unset ABUT_OPENCL_LIBRARY
 
 # A device by its number gives the answer of the CPU path.
@@ -63,9 +67,45 @@ else
         try "$wanted" "$tool" $question box.obj box.obj --device 0
         demand "the device changes the answer of $question" "$(cmp plain out 2>&1)" = ""
     done
+    # Contacts by fields, of two meshes and of a scene.
+    "$tool" make torus torus.obj --quiet
+    cat >scene.json <<EOF
+{"bodies": [{"name": "low", "mesh": {"shape": "torus"}},
+            {"name": "high", "mesh": {"shape": "torus"}, "position": [0.3, 0.1, 0.3]},
+            {"name": "box", "mesh": {"shape": "box"}, "position": [0, 1.2, 0.3], "method": "exact"}]}
+EOF
+    for question in "box.obj torus.obj --pose 0,0,0.6@x,20 --cells 24" \
+        "box.obj torus.obj --pose 0,0,0.6 --cells 24 --samples --margin 0.1 --most 4" \
+        "scene.json --method field"; do
+        try 3 "$tool" contacts $question
+        cp out plain
+        demand "there are few contacts of $question" "$(wc -l <plain)" -gt 4
+        try 3 "$tool" contacts $question --device 0
+        demand "the device changes contacts of $question" "$(cmp plain out 2>&1)" = ""
+    done
+    try 3 "$tool" contacts scene.json --device 0 --json # the rule selects fields
+    is "it['device'] != 'cpu', [m['method'] for m in it['methods']]" "(True, ['field', 'field', 'exact'])"
+    try 3 "$tool" contacts box.obj torus.obj --cells 8 --device 0 --json
+    is "it['device'] not in ('cpu', '')" True
+    try 3 "$tool" contacts box.obj torus.obj --cells 8 --device 0 --out contacts.csv
+    says "  device  "
+    try 3 "$tool" contacts box.obj torus.obj --cells 8 --json
+    is "it['device']" cpu
+    refuses "which no body of the scene uses" contacts scene.json --method exact --device 0
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record here.abutm
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record there.abutm --device 0
     demand "the device changes the motion" "$(cmp here.abutm there.abutm 2>&1)" = ""
+    if grep -q 'ODE_LIBRARY:FILEPATH=/' "$build/CMakeCache.txt"; then
+        steps="{k: v for k, v in it.items() if k not in ('device', 'wall_seconds', 'contact_seconds')}"
+        for scene in "drop --bodies 9 --seconds 2" "plane --bodies 2 --seconds 1.5"; do
+            try 0 "$tool" demo $scene --json
+            is "it['device'], it['contacts_a_step'] > 0.5" "('cpu', True)"
+            value "$steps" >plain
+            try 0 "$tool" demo $scene --device 0 --json
+            is "it['device'] != 'cpu'" True
+            is "$steps" "$(cat plain)"
+        done
+    fi
     # Compiling kernels is not part of the time of building.
     prints "including opening the device and compiling its kernels" field box.obj --cells 8 --device 0 --time
     demand "kernels have warnings" "$(grep warning err)" = ""

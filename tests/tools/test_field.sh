@@ -38,12 +38,22 @@ try 0 "$tool" field box.obj box.vti --cells 10 --band 0.3 --sign normal --json
 is "it['band'], it['sign'], round(it['highest'], 6)" "(0.3, 'normal', 0.3)"
 if [ -n "$python" ]; then # the text format of Sundholm (2010)
     dcache="$source/bench/reproduce/sundholm/dcache.py"
-    try 0 "$python" "$dcache" box.npy box.dcache
+    try 0 "$tool" samples box.obj --cell 0.25 --out samples.csv
+    cut -d , -f 1-6 samples.csv >points.csv
+    demand "there are few samples" "$(wc -l <points.csv)" -gt 50
+    try 0 "$python" "$dcache" box.npy box.dcache --samples samples.csv
     demand "a text field has no head" "$(head -n 1 box.dcache)" = DISTCACHE
-    try 0 "$python" "$dcache" box.dcache back.npy
+    demand "samples are missing" "$(wc -l <box.dcache)" -eq $((2 + 1728 + 1 + $(wc -l <points.csv) - 1))
+    try 0 "$python" "$dcache" box.dcache back.npy --samples back.csv
     demand "a text field changes values" "$(cmp box.npy back.npy 2>&1)" = ""
+    demand "a text field changes samples" "$(cmp points.csv back.csv 2>&1)" = ""
+    sed 's/,1,/,nan,/' points.csv >nan.csv
+    try 1 "$python" "$dcache" box.npy box.dcache --samples nan.csv
+    complains "nan.csv: 'nan' is not a finite number"
     printf 'DISTCACHE %%a note\n8 2 2 2 0.5 0.25\n1 2 3\n4 5 6 7 -8\n2\n0 0 0 1 0 0\n1 1 1 0 1 0\n' >two.dcache
     printf 'DISTCACHE\n12 3 2 2 0 0 1 2 3 4 5 6 7 8 9 10 11 12\n0\n' >>two.dcache
+    try 0 "$python" "$dcache" two.dcache first.npy --samples first.csv
+    demand "the first field has other samples" "$(tail -n 1 first.csv)" = 1,1,1,0,1,0
     try 0 "$python" "$dcache" two.dcache second.npy 1
     demand "the second field has not 3 x 2 x 2 values" "$(head -c 128 second.npy | grep -ac "(2, 2, 3)")" = 1
     try 1 "$python" "$dcache" two.dcache third.npy 2

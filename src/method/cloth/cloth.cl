@@ -18,8 +18,27 @@ __kernel GROUP_OF(GROUP) void cloth_insert(cloth_search s, uint vertices, __glob
         chain[i] = atomic_xchg(&heads[cloth_bucket_at(x[i], &s)], i);
 }
 
-/* CELL_LANES work-items per vertex, one for each cell around it; the nearest face of all cells
- * counts. */
+/* Writes a contact of vertex v and lists it with the corners of its face. */
+static void write_contact(const cloth_search *s, const cloth_sheets *all, uint v, uint side,
+                          const cloth_found *best, __global cloth_self *selves,
+                          __global uint *corner_heads, __global uint *corner_chain,
+                          __global cloth_totals *totals) {
+    const uint i = 2 * v + side;
+    cloth_self self;
+    double gap = cloth_self_of(s, all, v, best, &self);
+    if (self.vertex[0] == ABUT_NONE) {
+        selves[i].vertex[0] = ABUT_NONE;
+        return;
+    }
+    selves[i] = self;
+    for (uint k = 0; k < 3; k++)
+        corner_chain[3 * i + k] = atomic_xchg(&corner_heads[self.vertex[k]], 3 * i + k);
+    atomic_min(&totals->thinnest, as_uint((float)gap));
+    atomic_inc(&totals->contacts);
+}
+
+/* CELL_LANES work-items per vertex, one for each cell around it; on each side of the sheet the
+ * nearest face of all cells counts. */
 __kernel GROUP_OF(GROUP) void cloth_find_selves(
     cloth_search s, uint vertices, __global const uint *heads, __global const uint *chain,
     __global const uint *corners, __global const uint *begin, __global const uint *faces,
@@ -30,38 +49,42 @@ __kernel GROUP_OF(GROUP) void cloth_find_selves(
     const cloth_sheets all = {corners, begin, faces, part_of, parts, rest, x};
     const uint v = (uint)get_global_id(0) / CELL_LANES, item = (uint)get_local_id(0);
     const uint lane = item % CELL_LANES;
-    cloth_found best = cloth_found_none(&s);
+    cloth_found best[2], nearest[2];
+    uint winner[2];
+    best[0] = best[1] = cloth_found_none(&s);
     if (v < vertices && lane < CLOTH_CELLS)
-        cloth_search_cell(&s, &all, v, (int)lane, heads, chain, &best);
-    sqs[item] = best.sq;
-    best_faces[item] = best.face;
-    lanes[item] = lane;
-    for (uint apart = CELL_LANES / 2; apart; apart /= 2) {
+        cloth_search_cell(&s, &all, v, cloth_normal_at(&all, v), (int)lane, heads, chain, best);
+    for (uint side = 0; side < 2; side++) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane < apart) {
-            const uint other = item + apart;
-            if (sqs[other] < sqs[item] ||
-                (sqs[other] == sqs[item] && best_faces[other] < best_faces[item])) {
-                sqs[item] = sqs[other];
-                best_faces[item] = best_faces[other];
-                lanes[item] = lanes[other];
+        sqs[item] = best[side].sq;
+        best_faces[item] = best[side].face;
+        lanes[item] = lane;
+        for (uint apart = CELL_LANES / 2; apart; apart /= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (lane < apart) {
+                const uint other = item + apart;
+                if (sqs[other] < sqs[item] ||
+                    (sqs[other] == sqs[item] && best_faces[other] < best_faces[item])) {
+                    sqs[item] = sqs[other];
+                    best_faces[item] = best_faces[other];
+                    lanes[item] = lanes[other];
+                }
             }
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        nearest[side].sq = sqs[item - lane];
+        nearest[side].face = best_faces[item - lane];
+        winner[side] = lanes[item - lane];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (v >= vertices || lane != lanes[item - lane])
+    if (v >= vertices)
         return;
-    cloth_self self;
-    double gap = cloth_self_of(&s, &all, v, &best, &self);
-    if (self.vertex[0] == ABUT_NONE) {
-        selves[v].vertex[0] = ABUT_NONE;
-        return;
+    cloth_choose_sides(&all, v, nearest);
+    for (uint side = 0; side < 2; side++) {
+        best[side].face = nearest[side].face;
+        if (lane == winner[side])
+            write_contact(&s, &all, v, side, &best[side], selves, corner_heads, corner_chain,
+                          totals);
     }
-    selves[v] = self;
-    for (uint k = 0; k < 3; k++)
-        corner_chain[3 * v + k] = atomic_xchg(&corner_heads[self.vertex[k]], 3 * v + k);
-    atomic_min(&totals->thinnest, as_uint((float)gap));
-    atomic_inc(&totals->contacts);
 }
 
 /* Sorts the contacts of corners of faces, which are in any order, and adds the shares: one vertex
@@ -93,10 +116,11 @@ __kernel GROUP_OF(GROUP) void cloth_scale_contacts(uint vertices, __global const
                                                    __global const double *shares,
                                                    __global cloth_self *selves) {
     const uint v = (uint)get_global_id(0);
-    if (v >= vertices || selves[v].vertex[0] == ABUT_NONE)
-        return;
-    cloth_self self = selves[v];
-    selves[v].scale = cloth_scale_of(&self, v, w, shares);
+    for (uint i = 2 * v; i < 2 * v + 2 && v < vertices; i++)
+        if (selves[i].vertex[0] != ABUT_NONE) {
+            cloth_self self = selves[i];
+            selves[i].scale = cloth_scale_of(&self, v, w, shares);
+        }
 }
 
 __kernel GROUP_OF(GROUP) void cloth_find_touches(

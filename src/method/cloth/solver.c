@@ -60,9 +60,9 @@ static abut_status prepare(abut_cloth *c) {
                        ABUTI_ARRAY(h->at, scratch), ABUTI_ARRAY(h->inverse, scratch),
                        ABUTI_ARRAY(h->totals, abuti_chunk_count(n, c->grain)),
                        ABUTI_ARRAY(h->heads, selves ? (size_t)c->search.mask + 1 : 0),
-                       ABUTI_ARRAY(h->chain, selves), ABUTI_ARRAY(h->selves, selves),
+                       ABUTI_ARRAY(h->chain, selves), ABUTI_ARRAY(h->selves, 2 * selves),
                        ABUTI_ARRAY(h->corner_heads, selves), ABUTI_ARRAY(h->shares, selves),
-                       ABUTI_ARRAY(h->corner_chain, 3 * selves), ABUTI_ARRAY(h->hits, hits),
+                       ABUTI_ARRAY(h->corner_chain, 6 * selves), ABUTI_ARRAY(h->hits, hits),
                        ABUTI_ARRAY(h->touches, touches), ABUTI_ARRAY(h->nearest, touches));
     c->arrays = (cloth_arrays){abut_array_host(c->position), abut_array_host(c->end),
                                abut_array_host(h->nearest), abut_array_host(h->hits)};
@@ -85,7 +85,7 @@ static void insert_vertices(abut_cloth *c) {
 static void list_corners(abut_cloth *c) {
     cloth_host *h = c->host;
     memset(h->corner_heads, 0xff, c->vertices * sizeof *h->corner_heads);
-    for (uint32_t i = c->vertices; i-- > 0;)
+    for (uint32_t i = 2 * c->vertices; i-- > 0;)
         for (uint32_t k = 3; k-- > 0 && h->selves[i].vertex[0] != ABUT_NONE;) {
             uint32_t *head = &h->corner_heads[h->selves[i].vertex[k]];
             h->corner_chain[3 * i + k] = *head;
@@ -106,9 +106,10 @@ static void scale_contacts(void *data, size_t chunk, size_t begin, size_t end) {
     const cloth_host *h = t->h;
     (void)chunk;
     for (size_t v = begin; v < end; v++)
-        if (h->selves[v].vertex[0] != ABUT_NONE)
-            h->selves[v].scale =
-                cloth_scale_of(&h->selves[v], (uint32_t)v, t->c->inverse_mass, h->shares);
+        for (size_t i = 2 * v; i < 2 * v + 2; i++)
+            if (h->selves[i].vertex[0] != ABUT_NONE)
+                h->selves[i].scale =
+                    cloth_scale_of(&h->selves[i], (uint32_t)v, t->c->inverse_mass, h->shares);
 }
 
 static void add_contact(cloth_totals *totals, double gap) {
@@ -133,12 +134,17 @@ static void find_contacts_of(void *data, size_t chunk, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) {
         const uint32_t v = (uint32_t)i;
         if (t->s.has_selves) {
-            cloth_found best = cloth_found_none(&c->search);
+            const vec3 normal = cloth_normal_at(&all, v);
+            cloth_found best[2] = {cloth_found_none(&c->search), cloth_found_none(&c->search)};
             for (int k = 0; k < CLOTH_CELLS; k++)
-                cloth_search_cell(&c->search, &all, v, k, h->heads, h->chain, &best);
-            double gap = cloth_self_of(&c->search, &all, v, &best, &h->selves[i]);
-            if (h->selves[i].vertex[0] != ABUT_NONE)
-                add_contact(&totals, gap);
+                cloth_search_cell(&c->search, &all, v, normal, k, h->heads, h->chain, best);
+            cloth_choose_sides(&all, v, best);
+            for (int side = 0; side < 2; side++) {
+                cloth_self *self = &h->selves[2 * i + (size_t)side];
+                double gap = cloth_self_of(&c->search, &all, v, &best[side], self);
+                if (self->vertex[0] != ABUT_NONE)
+                    add_contact(&totals, gap);
+            }
         }
         if (t->s.has_touches) {
             double gap = cloth_touch_of(&h->nearest[i], v, c->position[i], c->search.range,

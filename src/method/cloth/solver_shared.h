@@ -424,13 +424,15 @@ static inline vec3 cloth_push_apart(const cloth_self *self, word32 v,
     return v3_sub(v3_scale(self->normal, off), slip);
 }
 
-/* The contacts of vertex v are that with its own face, and those of faces that it is a corner of.
- * These are a linked list of 3 u + k for corner k of the face of vertex u, in ascending order, so
- * that sums have the same bits everywhere. Returns the sum of the weights of v in them. */
+/* The contacts of vertex v are 2 v and 2 v + 1, with a face on each side of its sheet, and those of
+ * faces that it is a corner of. The latter are a linked list of 3 i + k for corner k of the face of
+ * contact i, in ascending order, so that sums have the same bits everywhere. Returns the sum of the
+ * weights of v in them. */
 static inline double cloth_shares_of(word32 v, const ABUTI_GLOBAL cloth_self *selves,
                                      const ABUTI_GLOBAL word32 *heads,
                                      const ABUTI_GLOBAL word32 *chain) {
-    double sum = selves[v].vertex[0] != ABUT_NONE ? 1 : 0;
+    double sum =
+        (selves[2 * v].vertex[0] != ABUT_NONE) + (selves[2 * v + 1].vertex[0] != ABUT_NONE);
     for (word32 i = heads[v]; i != ABUT_NONE; i = chain[i])
         sum += selves[i / 3].weight[i % 3];
     return sum;
@@ -454,14 +456,15 @@ static inline vec3 cloth_push_by_cloth(word32 v, const ABUTI_GLOBAL cloth_self *
                                        const ABUTI_GLOBAL vec3 *before,
                                        const ABUTI_GLOBAL vec3 *now) {
     vec3 sum = v3(0, 0, 0);
-    if (selves[v].vertex[0] != ABUT_NONE) {
-        cloth_self self = selves[v];
-        sum = v3_scale(cloth_push_apart(&self, v, before, now), self.scale);
-    }
+    for (word32 i = 2 * v; i < 2 * v + 2; i++)
+        if (selves[i].vertex[0] != ABUT_NONE) {
+            cloth_self self = selves[i];
+            sum = v3_along(sum, self.scale, cloth_push_apart(&self, v, before, now));
+        }
     for (word32 i = heads[v]; i != ABUT_NONE; i = chain[i]) {
         cloth_self self = selves[i / 3];
         sum = v3_along(sum, -self.weight[i % 3] * self.scale,
-                       cloth_push_apart(&self, i / 3, before, now));
+                       cloth_push_apart(&self, i / 6, before, now));
     }
     return sum;
 }
@@ -550,10 +553,21 @@ static inline bool cloth_is_neighbour(const cloth_sheets *all, word32 u, word32 
            cloth_is_within(all->rest[u], all->rest[v], all->parts[all->part_of[v]].rest_range);
 }
 
+/* The sum of the normals of the faces around a vertex. */
+static inline vec3 cloth_normal_at(const cloth_sheets *all, word32 v) {
+    vec3 sum = v3(0, 0, 0);
+    for (word32 k = all->begin[v]; k < all->begin[v + 1]; k++) {
+        const ABUTI_GLOBAL word32 *c = all->corners + 3 * (size_t)all->faces[k];
+        vec3 p = all->x[c[0]];
+        sum = v3_add(sum, v3_cross(v3_sub(all->x[c[1]], p), v3_sub(all->x[c[2]], p)));
+    }
+    return sum;
+}
+
 /* Tests the faces around vertex u for vertex v. Of two equally near faces the lower index
  * counts, so that the order does not matter. */
 static inline void cloth_try_faces(const cloth_search *s, const cloth_sheets *all, word32 v,
-                                   word32 u, cloth_found *best) {
+                                   word32 u, vec3 normal, cloth_found *sides) {
     vec3 at = all->x[v];
     for (word32 k = all->begin[u]; k < all->begin[u + 1]; k++) {
         word32 face = all->faces[k];
@@ -569,6 +583,7 @@ static inline void cloth_try_faces(const cloth_search *s, const cloth_sheets *al
         cloth_nearest_weights(at, p, q, r, weight);
         vec3 off = v3_sub(at, cloth_mix(p, q, r, weight));
         double sq = v3_dot(off, off);
+        cloth_found *best = &sides[v3_dot(off, normal) < 0];
         if (!(sq < best->sq || (sq == best->sq && face < best->face)))
             continue;
         best->sq = sq;
@@ -591,15 +606,28 @@ static inline cloth_found cloth_found_none(const cloth_search *s) {
 /* Tests the faces near vertex v in one of the cells around it. Vertices of a bucket are a linked
  * list, last inserted first. */
 static inline void cloth_search_cell(const cloth_search *s, const cloth_sheets *all, word32 v,
-                                     int cell, const ABUTI_GLOBAL word32 *heads,
-                                     const ABUTI_GLOBAL word32 *chain, cloth_found *best) {
+                                     vec3 normal, int cell, const ABUTI_GLOBAL word32 *heads,
+                                     const ABUTI_GLOBAL word32 *chain, cloth_found *sides) {
     vec3 at = all->x[v];
     const int cx = cloth_cell_of(at.x, s->cell) + cell % 3 - 1,
               cy = cloth_cell_of(at.y, s->cell) + cell / 3 % 3 - 1,
               cz = cloth_cell_of(at.z, s->cell) + cell / 9 - 1;
     for (word32 u = heads[cloth_bucket(cx, cy, cz, s->mask)]; u != ABUT_NONE; u = chain[u])
         if (cloth_is_within(all->x[u], at, s->cell) && !cloth_is_neighbour(all, u, v))
-            cloth_try_faces(s, all, v, u, best);
+            cloth_try_faces(s, all, v, u, normal, sides);
+}
+
+/* Chooses the contacts of vertex v among the nearest faces on both sides. Layers between two other
+ * sheets need both. With its own sheet only the nearer one counts: jammed sheets would gain energy.
+ */
+static inline void cloth_choose_sides(const cloth_sheets *all, word32 v, cloth_found *sides) {
+    const word32 f = sides[0].face, g = sides[1].face;
+    if (f == ABUT_NONE || g == ABUT_NONE ||
+        (all->part_of[all->corners[3 * (size_t)f]] != all->part_of[v] &&
+         all->part_of[all->corners[3 * (size_t)g]] != all->part_of[v]))
+        return;
+    const bool first = sides[0].sq < sides[1].sq || (sides[0].sq == sides[1].sq && f < g);
+    sides[first].face = ABUT_NONE;
 }
 
 /* The face of vertex v, from the nearest of all cells. A face of the same sheet that is near at

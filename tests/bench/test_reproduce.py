@@ -26,11 +26,11 @@ def span(chapter, last):
 
 # Figures and tables of the documents, and the checksum of what they report, in the order of the rows.
 DOCUMENTS = {
-    "sundholm": (span(3, 6) + span(4, 2) + span(5, 1) + span(6, 4) + span(7, 10), ["5.1", "6.1", "7.1"], 1561320945),
-    "malmsten": ([str(n) for n in range(1, 18)], [], 875670783),
-    "friston": (list("1234"), ["1"], 1229288829),
-    "sud": (list("12345678"), [], 288083437),
-    "cheng": (span(1, 1) + span(3, 14) + span(4, 4) + span(5, 8) + span(6, 13) + span(7, 1), ["5.1"] + span(6, 18), 4034049595),
+    "sundholm": (span(3, 6) + span(4, 2) + span(5, 1) + span(6, 4) + span(7, 10), ["5.1", "6.1", "7.1"], 1286276130),
+    "malmsten": ([str(n) for n in range(1, 18)], [], 3595703384),
+    "friston": (list("1234"), ["1"], 3522289209),
+    "sud": (list("12345678"), [], 1659706247),
+    "cheng": (span(1, 1) + span(3, 14) + span(4, 4) + span(5, 8) + span(6, 13) + span(7, 1), ["5.1"] + span(6, 18), 3825776557),
 }
 # Claims that the pages must state.
 CLAIMS = {"friston": ["27 times", "4.5 times", "2.9 times"], "sud": ["8 times", "5 to 10 times"], "malmsten": ["some lost"]}
@@ -67,7 +67,7 @@ def check_rows(document, rows):
     figures, tables, checksum = DOCUMENTS[document]
     demand(f"{document}: figures", covered(rows, "figure") ^ set(figures), set())
     demand(f"{document}: tables", covered(rows, "table") ^ set(tables), set())
-    reported = "\n".join(row["document"] for row in rows)
+    reported = "\n".join(row["document"] for row in rows if row["document"])
     demand(f"{document}: checksum of what the document reports", zlib.crc32(reported.encode()), checksum)
     for row in rows:
         demand(f"{document}: {row['what']} has a command or a reason", bool(row[HEAD[-1]]), True)

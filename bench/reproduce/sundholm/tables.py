@@ -118,6 +118,7 @@ def page(kept):
     ours = [cpu["models"][name]["one_core_ms"] / there["update_ms"] for name, there in device.items() if name in cpu["models"]]
     rows += [Row("figures 7.9, 7.10: these times, and GPU over CPU", "one core over an update; [plots](../sundholm.md#time)",
                  f"{min(his):.3g} to {max(his):.3g} times", None, None, f"{min(ours):.0f} to {max(ours):.0f} times" if ours else None),
+             Row("section 8.2: one kernel for all pairs", reproduced("abut demo drop --device gpu")),
              Row("algorithms 6 to 8: lines in a grid", "`bench/reproduce/sundholm/cells.c`, in figure 7.7")]
     weaker = ["The brute-force kernel of appendix A is not implemented. There is no baseline for table 7.1. Ratios to his "
               "hardware mostly compare machines.",

@@ -237,6 +237,7 @@ const bench_case bench_device_field_cases[] = {
     FIELD_CASE("field/device-256-file", BENCH_MESH_FILE | SIDE_256),
     FIELD_CASE("field/device-512-file", BENCH_MESH_FILE | SIDE_512),
     FIELD_CASE("field/device-band-256-file", BENCH_MESH_FILE | SIDE_256 | BAND),
+    WHOLE_CASE("field/device-whole-128-file", BENCH_MESH_FILE | SIDE_128),
     WHOLE_CASE("field/device-whole-256-sphere", BENCH_SPHERE | SIDE_256),
     WHOLE_CASE("field/device-whole-256-file", BENCH_MESH_FILE | SIDE_256),
     WHOLE_CASE("field/device-whole-512-file", BENCH_MESH_FILE | SIDE_512),

@@ -14,7 +14,7 @@ import re
 import statistics
 from html import escape
 
-from report import Svg, load, read_lines
+from report import Svg, load
 
 # Title, plot, unit of a bar, introduction, rows: label, end of the case name, model. Peers come from the cases.
 SECTIONS = [
@@ -64,7 +64,6 @@ COLOURS = {"abut": "#2f6fae", "Embree": "#b3472f", "FCL": "#e0a030", "CGAL": "#7
            "ODE": "#9a8c7c", "OpenVDB": "#c2698c", "Open3D": "#b3472f", "MeshLab": "#e0a030"}
 OTHER = "#8a919c"
 RIVALS_FOLDER = "reproduce/friston"
-RIVALS_DAY = "2026-11-17"  # of the last run: its records have no date
 RIVALS = {"radial": "radial fields", "band": "narrow-band fields", "field": "dense fields", "hash": "spatial hash",
           "tree": "eight-wide BVH", "nearest": "closest points", "sweep": "sweeps (CCD)"}
 DEVICE = [("field/device-256-teapot", "signed distance field of 256^3 cells"),
@@ -97,8 +96,9 @@ class Results:
         self.peers, self.device, self.cpu, self.deviation, self.python = {}, {}, {}, {}, {}
         for path in sorted((folder / "results").glob("*.json")):
             self.add(path, load(path))
-        self.rivals = {(line["condition"], line["rival"], line["place"]): line
-                       for line in read_lines(sorted((folder / RIVALS_FOLDER).glob("*.jsonl")))}
+        places = load(folder / RIVALS_FOLDER / "results.json").values()
+        self.rivals = {(line["condition"], line["rival"], line["place"]): line for place in places for line in place["lines"]}
+        self.rivals_day = max(place["date"] for place in places)
 
     def add(self, path, data):
         if "python" in data:
@@ -299,7 +299,7 @@ def rivals_section(results, pictures):
     if not groups:
         return []
     sample = next(line for key, line in results.rivals.items() if key[0] == condition)
-    note = f"two cores of the Intel Xeon beside the GPU, and one NVIDIA H200; {RIVALS_DAY}"
+    note = f"two cores of the Intel Xeon beside the GPU, and one NVIDIA H200; {results.rivals_day}"
     plot(pictures / "performance-cloth.svg", "Cloth against a character", "a frame: the body's new pose and all particles",
          groups, note)
     return ["## Cloth against a character", "",

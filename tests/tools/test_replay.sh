@@ -20,21 +20,6 @@ demand "of the frames in between none" "$(grep -c '"frame": *[348]\b' lines)" = 
 demand "and one step in four" "$(grep '"counts": true' lines | grep -c '"scheme": "line"')" = 3
 "$tool" replay sheet.abutm --scheme line --line companion --json --summary --threads 1 >own 2>err || true
 demand "the line is the companion's" "$(grep -c '"line": "companion"' own)" = 1
-if [ -n "$python" ]; then
-    tables="$source/bench/reproduce/cheng/tables.py"
-    mkdir recordings
-    cp sheet.abutm recordings/sheet-80000.abutm
-    try 0 "$python" "$tables" run "$tool" recordings results.json --every 4 --only sheet-80000
-    "$python" -c "
-import json
-results = json.load(open('results.json'))
-results['sheet-80000.device'] = results['sheet-80000.companion'] = results['sheet-80000.cpu']
-json.dump(results, open('results.json', 'w'))"
-    try 0 "$python" "$tables" write results.json
-    demand "there are tables" "$(grep -c '^Tables* 6' out)" = 10
-    demand "with a row each, and four for boundaries and lines" "$(grep -c '^| sheet of' out)" = 13
-    try 1 "$python" "$tables" write results.json "$tables"
-fi
 "$tool" replay sheet.abutm --scheme line --png sets.ppm --quiet --threads 1 >out 2>err || true
 demand "there is a plot" -s sets.ppm
 "$tool" replay sheet.abutm --picture 6 frame.ppm --threads 1 >out 2>err || true

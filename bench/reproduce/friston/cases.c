@@ -7,7 +7,7 @@
  * device has positions and particles already, as if it had skinned them.
  *
  * ABUT_BENCH_CONDITIONS=1,8 selects conditions. ABUT_BENCH_RIVALS names a file that gets a line
- * of JSON for each condition and run of a case, for tables.py: times of update and
+ * of JSON for each condition and run of a case, for ../run: times of update and
  * of collide, each with waiting; on a device also of both with one wait, and its own clock; and
  * the number of particles that remain inside. */
 #include "bench.h"

@@ -1,26 +1,20 @@
-#!/usr/bin/env python3
-"""The table and the plots of docs/sundholm.md: fields of 128^3 cells, beside Sundholm 2010, 7.2.
+"""Sundholm 2010: samples, contacts, and the time of fields of 128^3 cells (chapter 7).
 
-    python3 bench/reproduce/sundholm/tables.py run build/release/abut RESULTS.json [--device gpu] [--mesh FILE]
-    python3 bench/reproduce/sundholm/tables.py write RESULTS.json docs/sundholm.md docs/pictures
-
-`run` times `abut bench field/128-file` on one thread, in processor time, for built-in shapes with
-as many triangles as his models, and with --device `field/device-128-file` too; --mesh, any number
-of times, adds files. A name that is in RESULTS.json already keeps what is not measured now. `write`
-puts the table between the two marks of the page, and draws the plots as SVG; --called is the name
-of the device in both. Needs nothing but python3.
+Renews the table and the plots of docs/sundholm.md. All times are of built-in shapes with as many triangles as his models.
 """
-import argparse
-import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
+import re
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
-from report import load, plot, put_between, run_json, table  # noqa: E402
+from common import Row, reproduced, times
+from report import plot, put_between, run_json, table
 
+WORK = {
+    "name": "Sundholm 2010",
+    "authors": "Erik Sundholm",
+    "title": "Distance Fields Accelerated with OpenCL",
+    "year": 2010,
+    "links": "[Sundholm 2010, chapter 7](../sundholm.md) has the pictures and plots",
+    "hardware": "a CPU and a GPU of 2010",
+}
 # His model, triangles, seconds on his CPU and on his GPU; our shape, segments, rings.
 MODELS = [
     ("box", 12, 2.09, 1.62, "box", 1, None),
@@ -33,7 +27,7 @@ MODELS = [
     ("robot", 8454, 1039.57, 62.35, "letter-g", 30, None),
     ("armadillo", 27674, None, 196.03, "teapot-solid", 21, None),
 ]
-MORE = [("teapot", 10, None)]  # one that has been on a device
+SAMPLES = {"vertices": 56, "edges": 536, "faces": 542}  # table 5.1
 
 
 def name_of(shape, segments, rings):
@@ -42,108 +36,136 @@ def name_of(shape, segments, rings):
 
 # ---- measuring ----
 
-def bench(tool, path, case, more):
-    command = [tool, "bench", case, "--threads", "1", "--repeat", "7", "--json", *more]
-    return run_json(command, env={**os.environ, "ABUT_BENCH_MESH": path})["cases"][0]
+def measure_model(context, kept, name, mesh):
+    triangles = run_json([context.tool, "info", mesh, "--json"])["files"][0]["triangles"]
+    one, two = (context.bench("field/128-file", threads, 7, ABUT_BENCH_MESH=mesh)["field/128-file"] for threads in (1, 2))
+    kept["cpu"].setdefault("models", {})[name] = {
+        "triangles": triangles, "one_core_ms": round(one["cpu_ms"], 2), "two_cores_ms": round(two["median_ms"], 2)}
+    if context.device:
+        found = {part: context.bench(case, 1, 7, context.device, ABUT_BENCH_MESH=mesh)[case]["median_ms"]
+                 for part, case in (("update_ms", "field/device-128-file"), ("whole_ms", "field/device-whole-128-file"))}
+        kept["device"].setdefault("models", {})[name] = {part: round(ms, 3) for part, ms in found.items()}
 
 
-def measure(tool, path, device, entry):
-    entry["triangles"] = run_json([tool, "info", path, "--json"])["files"][0]["triangles"]
-    entry["cpu_ms"] = round(bench(tool, path, "field/128-file", [])["cpu_ms"], 2)
-    if device:
-        found = bench(tool, path, "field/device-128-file", ["--device", device])
-        entry["device_ms"] = round(found["median_ms"], 3)
-        entry.pop("device_from", None)
+def count_samples(context):
+    """Table 5.1: without the corners of flat faces, which he does not have."""
+    box = context.make("box", 5)
+    counts = {}
+    for level in ("vertices", "edges"):
+        counts[level] = context.abut("samples", box, "--cells", "80", "--features", level)["samples"]
+    out = context.scratch / "samples.csv"
+    context.abut("samples", box, "--cells", "80", "--out", out)
+    counts["faces"] = sum(not re.search(r",face,\d+,[1-9]", line) for line in out.read_text(encoding="utf-8").splitlines()[1:])
+    return counts
 
 
-def run(arguments):
-    results = load(arguments.results, {})
-    with tempfile.TemporaryDirectory() as folder:
-        for shape, segments, rings in [m[4:] for m in MODELS] + MORE:
-            path = os.path.join(folder, "shape.ply")
-            command = [arguments.tool, "make", shape, path, "--segments", str(segments), "--quiet"]
-            subprocess.run(command + (["--rings", str(rings)] if rings else []), check=True)
-            entry = results.setdefault(name_of(shape, segments, rings), {})
-            measure(arguments.tool, path, arguments.device, entry)
-    for path in arguments.mesh:
-        measure(arguments.tool, path, arguments.device, results.setdefault(pathlib.Path(path).stem, {}))
-    lines = [f" {json.dumps(name)}: {json.dumps(entry)}" for name, entry in results.items()]
-    pathlib.Path(arguments.results).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+def measure(context, kept):
+    for *_, shape, segments, rings in MODELS:
+        if context.quick:  # as few triangles as possible
+            mesh = context.make(shape, {"box": 1, "teapot": 2, "teapot-solid": 2}.get(shape, 8), rings and 3)
+        else:
+            mesh = context.make(shape, segments, rings)
+        measure_model(context, kept, name_of(shape, segments, rings), mesh)
+    cpu = kept["cpu"]
+    cpu["samples"] = count_samples(context)
+    found = context.abut("demo", "line")
+    cpu["line"] = {key: {"mean_cells": found[key]["mean_gap_cells"], "max_cells": found[key]["largest_gap_cells"],
+                         "missed": found[key]["missed"]} for key in ("cells", "traced")}
+    for scene in ("plane", "drop"):
+        words = ["--seconds", "1", *(["--bodies", "4"] if scene == "drop" else [])] if context.quick else []
+        found = context.abut("demo", scene, "--threads", "2", *words, accept=(0, 1))
+        if "sunk" in found:  # otherwise this build has no physics engine
+            cpu[scene] = {key: found[key] for key in ("bodies", "sunk")}
 
 
-# ---- the table ----
+# ---- the pages ----
+
+def sunk(cpu, scene):
+    return f"{cpu[scene]['sunk']:.2g} (bodies: {cpu[scene]['bodies']:,})" if scene in cpu else "no physics engine in this build"
+
+
+def page(kept):
+    cpu, device = kept["cpu"], kept.get("device", {}).get("models", {})
+    rows = [Row("figures 3.1 to 3.6, 4.1, 4.2: GPUs, OpenCL, regions of a triangle", "diagrams without a result"),
+            Row("figure 5.1: levels of sampling", "a picture of another work (Erleben)")]
+    for level, words in (("vertices", "vertices"), ("edges", "and edges"), ("faces", "and faces")):
+        rows.append(Row(f"table 5.1, samples of a cube: {words}", reproduced("abut samples box.obj --cells 80") +
+                        (", without points near the corners of faces" if level == "faces" else f" `--features {level}`"),
+                        f"{SAMPLES[level]} samples", None, f"{cpu['samples'][level]} samples"))
+    rows += [Row("figures 6.1, 6.2, 6.4, table 6.1: classes, neighbours of a triangle, kernel arguments", "diagrams without a result"),
+             Row("figure 6.3: the file `.dcache`", "`bench/reproduce/sundholm/dcache.py` converts it"),
+             Row("figure 7.1: the teapot", reproduced("abut picture teapot.obj teapot.png")),
+             Row("figures 7.2, 7.3: cells in space, and those inside",
+                 reproduced("abut field teapot.obj --cells 40 --inside --png inside.png")),
+             Row("figures 7.4, 7.5: sampling points", reproduced("abut samples teapot.obj --png samples.png")),
+             Row("figure 7.6: fields collide; largest depth, of the size of a body", reproduced("abut demo drop"), "pictures",
+                 None, sunk(cpu, "drop"))]
+    line = cpu["line"]
+    rows += [Row("figure 7.7: a line; mean error of its entry", reproduced("abut demo line"), "a picture",
+                 f"{line['cells']['mean_cells']:.2f} cells", f"{line['traced']['mean_cells']:.3f} cells", None,
+                 f"{times(line['cells']['mean_cells'], line['traced']['mean_cells'])} (error)"),
+             Row("figure 7.8: a teapot on a plane; largest depth, of its size", reproduced("abut demo plane"),
+                 "pictures", None, sunk(cpu, "plane"))]
+    for model, triangles, his_cpu, his_gpu, *shape in MODELS:
+        name = name_of(*shape)
+        ours, there = cpu["models"][name], device.get(name, {})
+        there = there.get("whole_ms", there.get("update_ms"))
+        both = f"{triangles:,} triangles: {his_cpu} s CPU, {his_gpu} s GPU" if his_cpu else f"{triangles:,} triangles: {his_gpu} s GPU"
+        ratio = f"{times(his_gpu * 1000, ours['two_cores_ms'])} (his GPU to 2 cores)"
+        rows.append(Row(f"table 7.1, {model}", f"`field/128-file`, `{name}`, {ours['triangles']:,} triangles", both, None,
+                        ours["two_cores_ms"], there, ratio))
+    his = [his_cpu / his_gpu for _, _, his_cpu, his_gpu, *_ in MODELS if his_cpu]
+    ours = [cpu["models"][name]["one_core_ms"] / there["update_ms"] for name, there in device.items() if name in cpu["models"]]
+    rows += [Row("figures 7.9, 7.10: these times, and GPU over CPU", "one core over an update; [plots](../sundholm.md#time)",
+                 f"{min(his):.3g} to {max(his):.3g} times", None, None, f"{min(ours):.0f} to {max(ours):.0f} times" if ours else None),
+             Row("section 8.2: one kernel for all pairs", reproduced("abut demo drop --device gpu")),
+             Row("algorithms 6 to 8: lines in a grid", "`bench/reproduce/sundholm/cells.c`, in figure 7.7")]
+    weaker = ["The brute-force kernel of appendix A is not implemented. There is no baseline for table 7.1. Ratios to his "
+              "hardware mostly compare machines.",
+              "The robot and the armadillo are other shapes with about as many triangles.",
+              "The column of two cores includes the construction of the BVH, as his figures include all preparation."]
+    if not all("whole_ms" in there for there in device.values()):
+        weaker.append("The column of the H200 is an update: new values on the device, for a BVH that is there.")
+    if missing := [name_of(*m[4:]) for m in MODELS if name_of(*m[4:]) not in device]:
+        weaker.append(f"Not measured on a device: {'; '.join(missing)}.")
+    return weaker, rows
+
 
 def seconds(value):
     if value is None:
         return ""
-    if value >= 60:
-        return f"{int(value // 60)} min {value % 60:.2f} s"
-    return f"{value:.2f} s"
+    return f"{int(value // 60)} min {value % 60:.2f} s" if value >= 60 else f"{value:.2f} s"
 
 
 def milliseconds(value):
     return "" if value is None else f"{value:.2g} ms" if value < 10 else f"{value:.0f} ms"
 
 
-def ratio(above, below):
+def ratio_of(above, below):
     return "" if above is None or below is None else f"{above / below:.3g}"
 
 
-def make_table(results, device_name):
-    head = ["his model", "triangles", "his CPU", "his GPU", "ratio", "our model", "triangles", "one core",
-            f"{device_name}, update", "ratio"]
-    names = [name_of(*m[4:]) for m in MODELS]
+def old_table(kept):
+    head = ["his model", "triangles", "his CPU", "his GPU", "ratio", "our model", "triangles", "one core", "H200, update", "ratio"]
+    device = kept.get("device", {}).get("models", {})
+    his = {name_of(*m[4:]): [m[0], f"{m[1]:,}", seconds(m[2]), seconds(m[3]), ratio_of(m[2], m[3])] for m in MODELS}
     rows = []
-    for his, name in [*zip(MODELS, names), *((None, name) for name in results if name not in names)]:
-        ours = results[name]
-        cpu, device = ours["cpu_ms"], ours.get("device_ms")
-        left = [""] * 5
-        if his:
-            left = [his[0], f"{his[1]:,}", seconds(his[2]), seconds(his[3]), ratio(his[2], his[3])]
-        rows.append(left + [name, f"{ours['triangles']:,}", milliseconds(cpu), milliseconds(device), ratio(cpu, device)])
+    for name, ours in kept["cpu"]["models"].items():
+        there = device.get(name, {}).get("update_ms")
+        rows.append(his.get(name, [""] * 5) + [name, f"{ours['triangles']:,}", milliseconds(ours["one_core_ms"]),
+                                               milliseconds(there), ratio_of(ours["one_core_ms"], there)])
     return table(head, rows)
 
 
-def draw(results, folder, device_name):
-    ours = list(results.values())
-    both = [e for e in ours if "device_ms" in e]
-    plot(os.path.join(folder, "sundholm-times.svg"), "A field of 128 x 128 x 128 cells",
-         "seconds", (1e-4, 1e4),
+def write(kept, docs):
+    device = kept.get("device", {}).get("models", {})
+    ours = [(e["triangles"], e["one_core_ms"], device.get(name, {}).get("update_ms")) for name, e in kept["cpu"]["models"].items()]
+    put_between(docs / "sundholm.md", "table", old_table(kept))
+    plot(docs / "pictures/sundholm-times.svg", "A field of 128 x 128 x 128 cells", "seconds", (1e-4, 1e4),
          [("his CPU", "#b3472f", [(m[1], m[2]) for m in MODELS if m[2]]),
           ("his GPU", "#e0a030", [(m[1], m[3]) for m in MODELS]),
-          ("abut, one core", "#2f6fae", [(e["triangles"], e["cpu_ms"] / 1e3) for e in ours]),
-          (f"abut, {device_name}, update", "#2e8b57", [(e["triangles"], e["device_ms"] / 1e3) for e in both])])
-    plot(os.path.join(folder, "sundholm-speedup.svg"), "How much faster the GPU is than the CPU",
-         "times", (1, 1000),
+          ("abut, one core", "#2f6fae", [(n, cpu / 1e3) for n, cpu, _ in ours]),
+          ("abut, H200, update", "#2e8b57", [(n, there / 1e3) for n, _, there in ours if there])])
+    plot(docs / "pictures/sundholm-speedup.svg", "How much faster the GPU is than the CPU", "times", (1, 1000),
          [("his", "#b3472f", [(m[1], m[2] / m[3]) for m in MODELS if m[2]]),
-          (f"abut, {device_name}, update", "#2f6fae",
-           [(e["triangles"], e["cpu_ms"] / e["device_ms"]) for e in both])])
-
-
-def write(arguments):
-    results = load(arguments.results)
-    put_between(arguments.page, "table", make_table(results, arguments.called))
-    draw(results, arguments.pictures, arguments.called)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("run")
-    one.add_argument("tool")
-    one.add_argument("results")
-    one.add_argument("--device")
-    one.add_argument("--mesh", action="append", default=[])
-    one.set_defaults(call=run)
-    two = commands.add_parser("write")
-    two.add_argument("results")
-    two.add_argument("page")
-    two.add_argument("pictures")
-    two.add_argument("--called", default="H200")
-    two.set_defaults(call=write)
-    arguments = parser.parse_args()
-    arguments.call(arguments)
-
-
-if __name__ == "__main__":
-    main()
+          ("abut, H200, update", "#2f6fae", [(n, cpu / there) for n, cpu, there in ours if there])])

@@ -1,0 +1,138 @@
+"""bench/reproduce/run: every figure and table of the five works has a row, the numbers of the documents are theirs, and
+what --quick measures is plausible. The pages in docs are those of the kept results.
+Arguments: abut command, source folder, build folder.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+
+source, build = pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
+sys.dont_write_bytecode = True
+sys.path.append(str(source / "bench/reproduce"))
+import importlib  # noqa: E402
+
+from common import HEAD, page_lines  # noqa: E402
+from report import load  # noqa: E402
+
+
+def span(chapter, last):
+    return [f"{chapter}.{n}" for n in range(1, last + 1)]
+
+
+# Figures and tables of the documents, and the checksum of what they report, in the order of the rows.
+DOCUMENTS = {
+    "sundholm": (span(3, 6) + span(4, 2) + span(5, 1) + span(6, 4) + span(7, 10), ["5.1", "6.1", "7.1"], 1286276130),
+    "malmsten": ([str(n) for n in range(1, 18)], [], 3595703384),
+    "friston": (list("1234"), ["1"], 3522289209),
+    "sud": (list("12345678"), [], 1659706247),
+    "cheng": (span(1, 1) + span(3, 14) + span(4, 4) + span(5, 8) + span(6, 13) + span(7, 1), ["5.1"] + span(6, 18), 3825776557),
+}
+# Claims that the pages must state.
+CLAIMS = {"friston": ["27 times", "4.5 times", "2.9 times"], "sud": ["8 times", "5 to 10 times"], "malmsten": ["some lost"]}
+failures = 0
+
+
+def demand(what, found, expected):
+    global failures
+    if found != expected:
+        failures += 1
+        print(f"FAIL: {what}: {found!r} instead of {expected!r}")
+
+
+def rows_of(lines):
+    begin = lines.index("| " + " | ".join(HEAD) + " |") + 2
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[begin:lines.index("", begin)]]
+    return [dict(zip(HEAD, row)) for row in rows]
+
+
+def covered(rows, kind):
+    """The numbers of figures or tables before the colon of the first cells: "figures 3.1 to 3.6, 4.1: ..."."""
+    found = set()
+    for row in rows:
+        for text in re.findall(rf"{kind}s? ([\d.]+(?: to [\d.]+)?(?:, [\d.]+(?: to [\d.]+)?(?=[,:]))*)", row["what"].split(":")[0] + ":"):
+            for part in text.split(", "):
+                first, last = (part.split(" to ") * 2)[:2]
+                chapter = first.rpartition(".")[0]
+                found |= {f"{chapter}.{n}" if chapter else str(n)
+                          for n in range(int(first.split(".")[-1]), int(last.split(".")[-1]) + 1)}
+    return found
+
+
+def check_rows(document, rows):
+    figures, tables, checksum = DOCUMENTS[document]
+    demand(f"{document}: figures", covered(rows, "figure") ^ set(figures), set())
+    demand(f"{document}: tables", covered(rows, "table") ^ set(tables), set())
+    reported = "\n".join(row["document"] for row in rows if row["document"])
+    demand(f"{document}: checksum of what the document reports", zlib.crc32(reported.encode()), checksum)
+    for row in rows:
+        demand(f"{document}: {row['what']} has a command or a reason", bool(row[HEAD[-1]]), True)
+        for column in HEAD[1:5]:
+            for number in re.findall(r"([\d.,]+) m?s\b", row[column]):
+                demand(f"{document}: {row['what']}: {column} is positive", float(number.replace(",", "")) > 0, True)
+        if "not reproduced" not in row[HEAD[-1]] and row["baseline here"]:
+            demand(f"{document}: {row['what']} has our result", bool(row["ours on 2 cores"]), True)
+
+
+def check_answers(document, rows):
+    """Results of tiny scenes that are known."""
+    for row in rows:
+        if row["what"].startswith("table 5.1, samples"):
+            demand(row["what"], row["ours on 2 cores"], row["document"])
+        if "with `is_exact`" in row["what"]:
+            demand(row["what"] + ": misses", re.findall(r"(\d+) (?:missed|false)", row["ours on 2 cores"]), ["0", "0"])
+        if row["what"].startswith("figure 7.7"):
+            mine, his = (float(row[column].split()[0]) for column in ("ours on 2 cores", "baseline here"))
+            demand("the error of a line is less than by cells", 0 < mine < his / 5, True)
+        if document == "friston" and row["what"].startswith("section 10.1"):
+            demand(row["what"] + " is positive", float(row["ours on 2 cores"].split()[0]) > 0, True)
+
+
+def run_quick(document):
+    files = sorted((source / "docs/reproduce").glob("*.md")) + sorted((source / "bench/reproduce").glob("*/results.json"))
+    before = {path: path.read_bytes() for path in files}
+    done = subprocess.run([sys.executable, source / "bench/reproduce/run", document, "--quick", "--build", build],
+                          stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    demand(f"{document}: exit code of --quick", done.returncode, 0)
+    demand(f"{document}: --quick writes nothing", {path: path.read_bytes() for path in files} == before, True)
+    if done.returncode:
+        return
+    rows = rows_of(done.stdout.splitlines())
+    check_rows(document, rows)
+    check_answers(document, rows)
+    for claim in CLAIMS.get(document, []):
+        demand(f"{document}: the page states '{claim}'", claim in done.stdout, True)
+
+
+def check_kept(document):
+    """The pages in docs have the kept results."""
+    module, kept = importlib.import_module(f"{document}.tables"), load(source / f"bench/reproduce/{document}/results.json")
+    text = "\n".join(page_lines(document, module.WORK, *module.page(kept), kept)) + "\n"
+    page = source / f"docs/reproduce/{document}.md"
+    demand(f"{page} has the kept results; bench/reproduce/run {document} --kept writes it", page.read_text(encoding="utf-8") == text, True)
+    check_rows(document, rows_of(text.splitlines()))
+    for place in ("cpu", "device"):
+        demand(f"{document}: {place} has a machine, a commit and a date", all(kept[place].get(key) for key in ("machine", "commit", "date")),
+               True)
+    if not hasattr(module, "write"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        docs = pathlib.Path(folder)
+        (docs / "pictures").mkdir()
+        for path in (source / "docs").glob("*.md"):
+            shutil.copy(path, docs)
+        module.write(kept, docs)
+        for path in [*docs.glob("*.md"), *(docs / "pictures").glob("*.svg")]:
+            original = source / "docs" / path.relative_to(docs)
+            demand(f"{original} has the kept results of {document}", path.read_bytes() == original.read_bytes(), True)
+
+
+for name in DOCUMENTS:
+    run_quick(name)
+    check_kept(name)
+print(f"{failures} failures")
+sys.exit(failures > 0)

@@ -446,7 +446,7 @@ def page(kept):
         rows.append(Row(f"figure 6.{number}: animation {animation}", reproduced(
             f"{demo} {words} --triangles {triangles} --solid {solid} --png film.png")))
     rows += [Row("figure 6.7: animations one and two in wireframe", "`abut demo ball --html page.html` shows edges"),
-             Row("figures 6.8 to 6.10: ghost triangles", "not reproduced: ghost triangles cannot be drawn")]
+             Row("figures 6.8 to 6.10: ghost triangles", reproduced("abut replay RECORDING ghosts.png --picture N --scheme line"))]
     for table_name, which in (("table 6.2, view-point on one thread", "point"), ("table 6.3, view-line on one thread", "line")):
         for name, _, triangles, _, animation, _ in RECORDINGS:
             ours, theirs = total(by_name[name], which), CPU_STAGES[which][animation][5]

@@ -78,7 +78,7 @@ def motion():
 
 def self_collision():
     made = abut.SelfCollision(sheet)
-    return [lambda: made.step(sheet.vertices * (1, 0.5, 1)), lambda: made.step(sheet.vertices), made.sets]
+    return [lambda: made.step(sheet.vertices * (1, 0.5, 1)), lambda: made.step(sheet.vertices), made.sets, made.ghosts]
 
 
 def layers():

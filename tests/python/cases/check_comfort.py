@@ -269,7 +269,7 @@ class Errors(unittest.TestCase):
         self.assertEqual(repr(abut.SelfCollision(box)), f"<abut.SelfCollision of {box.vertex_count} vertices>")
         self.assertIsNone(abut.SelfCollision(box).ghosts())
         ghosts = abut.SelfCollision(abut.shape("sheet", segments=3, rings=2)).ghosts()
-        self.assertEqual((ghosts.face_count, ghosts.vertex_count), (10, 11))
+        self.assertEqual((ghosts.triangle_count, ghosts.vertex_count), (10, 11))
 
     def test_everything_public_has_a_docstring(self):
         for kind in (

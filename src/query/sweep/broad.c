@@ -88,8 +88,7 @@ abut_status abuti_broad_create(abut_sweep *m) {
     if (m->mesh_count > 1 && (m->options.skip_self || m->options.skip_pairs) &&
         !(b->owner = abuti_allocate(c, used, sizeof *b->owner)))
         return ABUT_ERROR_MEMORY;
-    if (b->owner && m->options.skip_self &&
-        !(b->owner_memory = abuti_allocate(c, groups, sizeof *b->owner_memory)))
+    if (m->by_owner && !(b->owner_memory = abuti_allocate(c, groups, sizeof *b->owner_memory)))
         return ABUT_ERROR_MEMORY;
     sweep_group *memory = b->memory;
     uint32_t *owners = b->owner_memory;

@@ -65,7 +65,7 @@ static uint32_t count_owner_bits(const abut_sweep *m) {
         most = m->owners[k] > most ? m->owners[k] : most;
     while (bits < 12 && most >> bits)
         bits++;
-    return m->options.skip_self ? bits : 0;
+    return m->by_owner ? bits : 0;
 }
 
 /* Uploads the vertices that a face has, and the owner of each vertex. */

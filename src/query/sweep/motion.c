@@ -6,7 +6,7 @@
 #include "geom/sweep.h"
 #include "mesh/mesh.h"
 
-enum { HITS_PER_TASK = 4096 };
+enum { HITS_PER_TASK = 4096, OWNER_VERTICES = 256 };
 
 /* ---- on the CPU ---- */
 
@@ -97,6 +97,15 @@ static abut_status place_vertices(abut_sweep *m, abut_mesh *const *meshes, vec3 
     return m->backend->create(m);
 }
 
+/* Of many small meshes, an order by owner is far from one along a curve: 10,000 icosahedra take 14
+ * times as long with it, 2,000 balls of 42 vertices 1.5 times, 300 balls of 362 a third. */
+static bool sorts_by_owner(const abut_sweep *m) {
+    uint64_t owners = 1;
+    for (uint32_t k = 0; k < m->mesh_count; k++)
+        owners = m->owners[k] >= owners ? (uint64_t)m->owners[k] + 1 : owners;
+    return m->options.skip_self && owners > 1 && (owners - 2) * OWNER_VERTICES <= m->vertex_count;
+}
+
 static abut_status build_motion(abut_sweep *m, abut_mesh *const *meshes, const uint32_t *owners,
                                 size_t count) {
     size_t faces = 0;
@@ -110,6 +119,7 @@ static abut_status build_motion(abut_sweep *m, abut_mesh *const *meshes, const u
     if (status)
         return status;
     vec3 *room = NULL;
+    m->by_owner = sorts_by_owner(m);
     status = m->backend->open(m, &room);
     return status ? status : place_vertices(m, meshes, room);
 }

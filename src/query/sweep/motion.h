@@ -40,6 +40,7 @@ struct abut_sweep {
     sweep_broad broad;               /* only on the CPU */
     struct motion_device *on_device; /* null on the CPU */
     uint32_t *owners; /* of each mesh; skip_self skips the pairs of meshes with the same owner */
+    bool by_owner;    /* features are sorted by owner first, so that subtrees can be skipped */
 };
 
 /* A hit, with indices of the whole motion, not of a mesh. */

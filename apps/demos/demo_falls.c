@@ -5,12 +5,13 @@
 #include "cinder.h"
 #include "falls.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {"stairs", "snow", "bounce"}; /* by falls_kind */
 
 /* Methods that find the pairs of a frame. */
-enum { PLAIN, EXACT, CLASSIC, CLASSIC_SMALL, WAYS };
+enum { PLAIN, EXACT, CLASSIC, CLASSIC_PREVENTS, CLASSIC_VIEWS, CLASSIC_SMALL, WAYS };
 
 typedef struct showing {
     tool_run *tool;
@@ -39,23 +40,43 @@ static void score_layers(showing *s, int way) {
     tool_free(list);
 }
 
-/* One view from the side and one from above. Pairs that the scene excludes are found too, and
+static int by_pair(const void *x, const void *y) {
+    const abut_world_pair *p = x, *q = y;
+    return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b != q->b ? (p->b < q->b ? -1 : 1) : 0;
+}
+
+/* One oblique view, or those along the three axes. Pairs that the scene excludes are found too, and
  * ignored. */
 static void score_classic(showing *s, int way) {
+    static const abut_vec3 views[] = {{-0.5, 1, -0.4}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const int first = way == CLASSIC_VIEWS ? 1 : 0, last = way == CLASSIC_VIEWS ? 3 : 0;
     falls *f = s->scene;
     cinder_options options = {.resolution = f->options.resolution,
-                              .halvings = way == CLASSIC_SMALL ? 4 : 0};
-    abut_world_pair *list = NULL;
-    uint64_t count = 0, kept = 0;
-    double begun = seconds_now();
-    ensure(cinder_find(s->tool->context, f->solids, f->count, (abut_vec3){-0.5, 1, -0.4}, &options,
-                       &list, &count));
-    s->seconds[way] += seconds_now() - begun;
-    for (uint64_t i = 0; i < count; i++)
-        if (falls_tries(f, list[i].a, list[i].b))
-            list[kept++] = list[i];
-    falls_compare(f, list, kept, &s->scores[way]);
-    abut_context_free(s->tool->context, list);
+                              .halvings = way == CLASSIC_SMALL ? 4 : 0,
+                              .prevent = way == CLASSIC_PREVENTS || way == CLASSIC_VIEWS};
+    abut_world_pair *all = NULL;
+    size_t count = 0, room = 0, kept = 0;
+    for (int view = first; view <= last; view++) {
+        abut_world_pair *list = NULL;
+        uint64_t found = 0;
+        const double begun = seconds_now();
+        ensure(cinder_find(s->tool->context, f->solids, f->count, views[view], &options, &list,
+                           &found));
+        s->seconds[way] += seconds_now() - begun;
+        for (uint64_t i = 0; i < found; i++)
+            if (falls_tries(f, list[i].a, list[i].b)) {
+                tool_grow(&all, count, &room, sizeof *all);
+                all[count++] = list[i];
+            }
+        abut_context_free(s->tool->context, list);
+    }
+    if (count)
+        qsort(all, count, sizeof *all, by_pair);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || by_pair(&all[kept - 1], &all[i]) != 0)
+            all[kept++] = all[i];
+    falls_compare(f, all, kept, &s->scores[way]);
+    tool_free(all);
 }
 
 static void score_frame(showing *s) {
@@ -127,8 +148,9 @@ static void render_frame(showing *s, uint32_t frame) {
 /* ---- output ---- */
 
 static void print_ways(showing *s) {
-    static const char *const ways[] = {"images", "images, then exact", "one pair per pixel",
-                                       "the same, 1/16 as wide"};
+    static const char *const ways[] = {
+        "images",          "images, then exact",           "one pair per pixel",
+        "with prevention", "with prevention, three views", "one pair per pixel, 1/16 as wide"};
     tool_output *out = &s->tool->out;
     out_table(out, "ways");
     for (int way = 0; way < (s->compare ? WAYS : CLASSIC); way++) {

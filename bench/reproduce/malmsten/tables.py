@@ -83,15 +83,15 @@ def page(kept):
                  Row(f"{what}; pairs with `is_exact`", reproduced(command), claim, score(run, "cinder"), score(run, "exact")),
                  Row(f"{what}; image reduced to 1/16", reproduced(command), "no number", score(run, "halved"), score(run, "images"))]
         if "views" in run:
-            rows += [Row(f"section 4.3.1.3: {spheres} spheres, self-interference prevented; pairs", reproduced(command), "no number",
+            rows += [Row(f"section 4.3.1.3: {spheres} spheres, self-interference prevented; pairs", reproduced(command), None,
                          score(run, "prevented"), score(run, "images")),
-                     Row(f"section 4.3.1.3: {spheres} spheres, prevented, in three views; pairs", reproduced(command), "no number",
+                     Row(f"section 4.3.1.3: {spheres} spheres, prevented, in three views; pairs", reproduced(command), None,
                          score(run, "views"), score(run, "images"))]
         if "ms" in run["cinder"]:
             rows.append(Row(f"{what}; time of a frame", reproduced(command), "no number", run["cinder"]["ms"], run["images"]["ms"]))
         if "views" in run:
             rows.append(Row(f"section 4.3.1.3: {spheres} spheres, prevented, in three views; time of a frame", reproduced(command),
-                            "no number", run["views"]["ms"], run["images"]["ms"]))
+                            None, run["views"]["ms"], run["images"]["ms"]))
         if run["images"]["missed"]:
             weaker.append(f"Images without `is_exact` miss {run['images']['missed']:,} of {run['images']['missed'] + run['images']['found']:,} "
                           f"pairs of {spheres} spheres.")

@@ -11,11 +11,15 @@
 
 /* ---- contacts ---- */
 
-__kernel GROUP_OF(GROUP) void cloth_insert(cloth_search s, uint vertices, __global const vec3 *x,
-                                           __global uint *heads, __global uint *chain) {
+__kernel GROUP_OF(GROUP) void cloth_insert(cloth_search s, uint triangles,
+                                           __global const uint *corners, __global const vec3 *x,
+                                           __global uint *heads, __global cloth_face *list) {
     uint i = (uint)get_global_id(0);
-    if (i < vertices)
-        chain[i] = atomic_xchg(&heads[cloth_bucket_at(x[i], &s)], i);
+    if (i >= triangles)
+        return;
+    cloth_face face = cloth_face_at(i, corners, x);
+    face.link = atomic_xchg(&heads[cloth_bucket_at(face.centre, &s)], i);
+    list[i] = face;
 }
 
 /* Writes a contact of vertex v and lists it with the corners of its face. */
@@ -37,23 +41,47 @@ static void write_contact(const cloth_search *s, const cloth_sheets *all, uint v
     atomic_inc(&totals->contacts);
 }
 
-/* CELL_LANES work-items per vertex, one for each cell around it; on each side of the sheet the
- * nearest face of all cells counts. */
+/* CELL_LANES work-items per vertex. Each lists the faces in reach in one cell around the vertex;
+ * then each tests some faces of the list, whose lengths in the cells differ. On each side of the
+ * sheet the nearest face of all counts. */
 __kernel GROUP_OF(GROUP) void cloth_find_selves(
-    cloth_search s, uint vertices, __global const uint *heads, __global const uint *chain,
+    cloth_search s, uint vertices, __global const uint *heads, __global const cloth_face *list,
     __global const uint *corners, __global const uint *begin, __global const uint *faces,
     __global const uint *part_of, __global const cloth_part *parts, __global const vec3 *rest,
-    __global const vec3 *x, __local double *sqs, __local uint *best_faces, __local uint *lanes,
-    __global cloth_self *selves, __global uint *corner_heads, __global uint *corner_chain,
-    __global cloth_totals *totals) {
+    __global const vec3 *x, __local uint *counts, __local uint *found, __local double *sqs,
+    __local uint *best_faces, __local uint *lanes, __global cloth_self *selves,
+    __global uint *corner_heads, __global uint *corner_chain, __global cloth_totals *totals) {
     const cloth_sheets all = {corners, begin, faces, part_of, parts, rest, x};
     const uint v = (uint)get_global_id(0) / CELL_LANES, item = (uint)get_local_id(0);
     const uint lane = item % CELL_LANES;
+    __local uint *count = counts + item / CELL_LANES,
+                 *mine = found + item / CELL_LANES * LIST_FACES;
     cloth_found best[2], nearest[2];
     uint winner[2];
+    vec3 normal = v3(0, 0, 0);
     best[0] = best[1] = cloth_found_none(&s);
-    if (v < vertices && lane < CLOTH_CELLS)
-        cloth_search_cell(&s, &all, v, cloth_normal_at(&all, v), (int)lane, heads, chain, best);
+    if (lane == 0)
+        *count = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (v < vertices) {
+        const vec3 at = x[v];
+        normal = cloth_normal_at(&all, v);
+        const cloth_spot spot = cloth_spot_at(&s, at);
+        const uint bucket =
+            lane < CLOTH_CELLS ? cloth_bucket_near(&s, &spot, (int)lane) : ABUT_NONE;
+        for (uint f = bucket == ABUT_NONE ? ABUT_NONE : heads[bucket]; f != ABUT_NONE;
+             f = list[f].link)
+            if (cloth_is_in_reach(&list[f], at, s.range)) {
+                const uint k = atomic_inc(count);
+                if (k < LIST_FACES)
+                    mine[k] = f;
+                else
+                    cloth_try_face(&all, v, f, normal, best);
+            }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = lane; k < *count && k < LIST_FACES; k += CELL_LANES)
+        cloth_try_face(&all, v, mine[k], normal, best);
     for (uint side = 0; side < 2; side++) {
         barrier(CLK_LOCAL_MEM_FENCE);
         sqs[item] = best[side].sq;

@@ -207,12 +207,13 @@ abut_status abuti_cloth_measure_volumes(abut_cloth *c);
 
 /* Data of the solver on the CPU. */
 struct cloth_host {
-    vec3 *x, *now, *next;    /* per vertex: at the start of a substep; at its end; after free motion
-                              * and constraints */
-    vec3 *push;              /* of the air on a third of each triangle */
-    double *sums;            /* one per block of triangles */
-    double *pressures;       /* one per sheet */
-    uint32_t *heads, *chain; /* of the search */
+    vec3 *x, *now, *next; /* per vertex: at the start of a substep; at its end; after free motion
+                           * and constraints */
+    vec3 *push;           /* of the air on a third of each triangle */
+    double *sums;         /* one per block of triangles */
+    double *pressures;    /* one per sheet */
+    uint32_t *heads; /* of the search: the first face of each bucket, and the end of the last */
+    cloth_face *faces, *unsorted;
     cloth_self *selves;
     uint32_t *corner_heads, *corner_chain; /* contacts of a vertex: cloth_shares_of() */
     double *shares;

@@ -61,7 +61,7 @@ enum {
     HINGES,
     EDGES,
     HEADS,
-    CHAIN,
+    FACE_LIST,
     SELVES,
     CORNER_HEADS,
     CORNER_CHAIN,
@@ -163,7 +163,7 @@ static abut_status prepare(abut_cloth *c) {
         [HINGES] = {p->constraints[0].count, sizeof(cloth_hinge), p->constraints[0].data},
         [EDGES] = {p->constraints[1].count, sizeof(cloth_edge), p->constraints[1].data},
         [HEADS] = {(size_t)c->search.mask + 1, sizeof(uint32_t), NULL},
-        [CHAIN] = {n, sizeof(uint32_t), NULL},
+        [FACE_LIST] = {c->triangles, sizeof(cloth_face), NULL},
         [SELVES] = {2 * n, sizeof(cloth_self), NULL},
         [CORNER_HEADS] = {n, sizeof(uint32_t), NULL},
         [CORNER_CHAIN] = {6 * n, sizeof(uint32_t), NULL},
@@ -257,18 +257,22 @@ static abut_status begin_step(abut_cloth *c) {
 
 static abut_status find_contacts(abut_cloth *c) {
     struct cloth_device *d = c->device;
-    const size_t group_words = GROUP * sizeof(uint32_t);
+    const size_t group_words = GROUP * sizeof(uint32_t), per_group = GROUP / CELL_LANES;
     if (!c->options.ignore_self) {
         abuti_kit_fill(&d->kit, HEADS, ABUT_NONE, ((size_t)c->search.mask + 1) * sizeof(uint32_t));
         abuti_kit_fill(&d->kit, CORNER_HEADS, ABUT_NONE, c->vertices * sizeof(uint32_t));
-        ABUTI_KIT_RUN(&d->kit, INSERT, c->vertices, GROUP, ABUTI_VALUE(c->search),
-                      ABUTI_VALUE(c->vertices), ARRAY(start), DATA(HEADS), DATA(CHAIN));
+        ABUTI_KIT_RUN(&d->kit, INSERT, c->triangles, GROUP, ABUTI_VALUE(c->search),
+                      ABUTI_VALUE(c->triangles), DATA(CORNERS), ARRAY(start), DATA(HEADS),
+                      DATA(FACE_LIST));
         ABUTI_KIT_RUN(&d->kit, FIND_SELVES, (size_t)c->vertices * CELL_LANES, GROUP,
-                      ABUTI_VALUE(c->search), ABUTI_VALUE(c->vertices), DATA(HEADS), DATA(CHAIN),
-                      DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES), DATA(PART_OF), DATA(PARTS),
-                      DATA(REST), ARRAY(start), ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
-                      ABUTI_LOCAL_MEMORY(group_words), ABUTI_LOCAL_MEMORY(group_words),
-                      DATA(SELVES), DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(TOTALS));
+                      ABUTI_VALUE(c->search), ABUTI_VALUE(c->vertices), DATA(HEADS),
+                      DATA(FACE_LIST), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES), DATA(PART_OF),
+                      DATA(PARTS), DATA(REST), ARRAY(start),
+                      ABUTI_LOCAL_MEMORY(per_group * sizeof(uint32_t)),
+                      ABUTI_LOCAL_MEMORY(per_group * LIST_FACES * sizeof(uint32_t)),
+                      ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)), ABUTI_LOCAL_MEMORY(group_words),
+                      ABUTI_LOCAL_MEMORY(group_words), DATA(SELVES), DATA(CORNER_HEADS),
+                      DATA(CORNER_CHAIN), DATA(TOTALS));
         ABUTI_KIT_RUN(&d->kit, SORT_CORNERS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
                       DATA(CORNER_HEADS), DATA(CORNER_CHAIN), DATA(SELVES), DATA(SHARES));
         ABUTI_KIT_RUN(&d->kit, SCALE_CONTACTS, c->vertices, GROUP, ABUTI_VALUE(c->vertices),

@@ -31,8 +31,8 @@ static void free_arrays(abut_cloth *c) {
     if (!h)
         return;
     ABUTI_RELEASE(c->context, h->x, h->now, h->next, h->push, h->sums, h->pressures, h->heads,
-                  h->chain, h->selves, h->corner_heads, h->corner_chain, h->shares, h->touches,
-                  h->nearest, h->hits, h->at, h->inverse, h->totals);
+                  h->faces, h->unsorted, h->selves, h->corner_heads, h->corner_chain, h->shares,
+                  h->touches, h->nearest, h->hits, h->at, h->inverse, h->totals);
     memset(h, 0, sizeof *h);
 }
 
@@ -52,18 +52,17 @@ static abut_status prepare(abut_cloth *c) {
         scratch = tasks > scratch ? tasks : scratch;
     }
     scratch *= c->patches.largest;
-    abut_status status =
-        ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(h->x, n), ABUTI_ARRAY(h->now, n),
-                       ABUTI_ARRAY(h->next, n), ABUTI_ARRAY(h->push, c->triangles),
-                       ABUTI_ARRAY(h->sums, c->block_count),
-                       ABUTI_ARRAY(h->pressures, cloth_count_of(c, SHEETS)),
-                       ABUTI_ARRAY(h->at, scratch), ABUTI_ARRAY(h->inverse, scratch),
-                       ABUTI_ARRAY(h->totals, abuti_chunk_count(n, c->grain)),
-                       ABUTI_ARRAY(h->heads, selves ? (size_t)c->search.mask + 1 : 0),
-                       ABUTI_ARRAY(h->chain, selves), ABUTI_ARRAY(h->selves, 2 * selves),
-                       ABUTI_ARRAY(h->corner_heads, selves), ABUTI_ARRAY(h->shares, selves),
-                       ABUTI_ARRAY(h->corner_chain, 6 * selves), ABUTI_ARRAY(h->hits, hits),
-                       ABUTI_ARRAY(h->touches, touches), ABUTI_ARRAY(h->nearest, touches));
+    abut_status status = ABUTI_ALLOCATE(
+        c->context, ABUTI_ARRAY(h->x, n), ABUTI_ARRAY(h->now, n), ABUTI_ARRAY(h->next, n),
+        ABUTI_ARRAY(h->push, c->triangles), ABUTI_ARRAY(h->sums, c->block_count),
+        ABUTI_ARRAY(h->pressures, cloth_count_of(c, SHEETS)), ABUTI_ARRAY(h->at, scratch),
+        ABUTI_ARRAY(h->inverse, scratch), ABUTI_ARRAY(h->totals, abuti_chunk_count(n, c->grain)),
+        ABUTI_ARRAY(h->heads, selves ? (size_t)c->search.mask + 2 : 0),
+        ABUTI_ARRAY(h->faces, selves ? c->triangles : 0),
+        ABUTI_ARRAY(h->unsorted, selves ? c->triangles : 0), ABUTI_ARRAY(h->selves, 2 * selves),
+        ABUTI_ARRAY(h->corner_heads, selves), ABUTI_ARRAY(h->shares, selves),
+        ABUTI_ARRAY(h->corner_chain, 6 * selves), ABUTI_ARRAY(h->hits, hits),
+        ABUTI_ARRAY(h->touches, touches), ABUTI_ARRAY(h->nearest, touches));
     c->arrays = (cloth_arrays){abut_array_host(c->position), abut_array_host(c->end),
                                abut_array_host(h->nearest), abut_array_host(h->hits)};
     return status;
@@ -71,14 +70,56 @@ static abut_status prepare(abut_cloth *c) {
 
 /* ---- contacts ---- */
 
-static void insert_vertices(abut_cloth *c) {
-    cloth_host *h = c->host;
-    memset(h->heads, 0xff, ((size_t)c->search.mask + 1) * sizeof *h->heads);
-    for (uint32_t i = 0; i < c->vertices; i++) {
-        uint32_t *head = &h->heads[cloth_bucket_at(c->position[i], &c->search)];
-        h->chain[i] = *head;
-        *head = i;
+static void place_faces(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    const abut_cloth *c = t->c;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        cloth_face *face = &t->h->unsorted[i];
+        *face = cloth_face_at((uint32_t)i, c->groups[SHEETS].indices, c->position);
+        face->link = cloth_bucket_at(face->centre, &c->search);
     }
+}
+
+/* Sorts the faces by bucket, since the search waits for memory. */
+static void sort_faces(turn *t) {
+    const abut_cloth *c = t->c;
+    cloth_host *h = t->h;
+    const size_t buckets = (size_t)c->search.mask + 1;
+    uint32_t end = 0;
+    run(t, c->triangles, c->grain, place_faces);
+    if (t->status)
+        return;
+    memset(h->heads, 0, buckets * sizeof *h->heads);
+    for (uint32_t i = 0; i < c->triangles; i++)
+        h->heads[h->unsorted[i].link]++;
+    for (size_t b = 0; b < buckets; b++)
+        h->heads[b] = end += h->heads[b];
+    h->heads[buckets] = end;
+    for (uint32_t i = c->triangles; i-- > 0;)
+        h->faces[--h->heads[h->unsorted[i].link]] = h->unsorted[i];
+}
+
+/* The nearest faces on both sides of vertex v. */
+static void find_faces(const abut_cloth *c, const cloth_sheets *all, uint32_t v,
+                       cloth_found best[2]) {
+    const cloth_host *h = c->host;
+    const vec3 at = c->position[v], normal = cloth_normal_at(all, v);
+    const cloth_spot spot = cloth_spot_at(&c->search, at);
+    double reach = c->search.range;
+    best[0] = best[1] = cloth_found_none(&c->search);
+    for (int k = 0; k < CLOTH_CELLS; k++) { /* its own cell first, which reduces the reach */
+        const uint32_t bucket =
+            cloth_bucket_near(&c->search, &spot, (k + CLOTH_OWN_CELL) % CLOTH_CELLS);
+        if (bucket == ABUT_NONE)
+            continue;
+        for (uint32_t i = h->heads[bucket]; i < h->heads[bucket + 1]; i++)
+            if (cloth_is_in_reach(&h->faces[i], at, reach)) {
+                cloth_try_face(all, v, h->faces[i].face, normal, best);
+                reach = sqrt(fmax(best[0].sq, best[1].sq));
+            }
+    }
+    cloth_choose_sides(all, v, best);
 }
 
 /* Lists the contacts of the corners of faces. */
@@ -134,11 +175,8 @@ static void find_contacts_of(void *data, size_t chunk, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) {
         const uint32_t v = (uint32_t)i;
         if (t->s.has_selves) {
-            const vec3 normal = cloth_normal_at(&all, v);
-            cloth_found best[2] = {cloth_found_none(&c->search), cloth_found_none(&c->search)};
-            for (int k = 0; k < CLOTH_CELLS; k++)
-                cloth_search_cell(&c->search, &all, v, normal, k, h->heads, h->chain, best);
-            cloth_choose_sides(&all, v, best);
+            cloth_found best[2];
+            find_faces(c, &all, v, best);
             for (int side = 0; side < 2; side++) {
                 cloth_self *self = &h->selves[2 * i + (size_t)side];
                 double gap = cloth_self_of(&c->search, &all, v, &best[side], self);
@@ -162,7 +200,7 @@ static abut_status find_contacts(abut_cloth *c) {
     cloth_host *h = c->host;
     turn t = {.c = c, .h = h, .s = abuti_cloth_substep(c, 1, 0)};
     if (t.s.has_selves)
-        insert_vertices(c);
+        sort_faces(&t);
     run(&t, c->vertices, c->grain, find_contacts_of);
     if (t.status)
         return t.status;

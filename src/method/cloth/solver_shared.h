@@ -60,8 +60,8 @@ static inline vec3 cloth_round(vec3 a) {
  * of constraints per round; largest number of vertices of a patch, on devices. */
 enum { PATCH_OWN = 128, PATCH_LANES = 64, PATCH_ALL = 1024 };
 /* Work-items of the other groups; those that search for the face of a vertex: at least the number
- * of cells around it. */
-enum { CLOTH_GROUP = 64, CELL_LANES = 32 };
+ * of cells around it; and the faces that they share. */
+enum { CLOTH_GROUP = 64, CELL_LANES = 32, LIST_FACES = 256 };
 
 enum { CLOTH_PHASES = 3 };
 
@@ -473,11 +473,19 @@ static inline vec3 cloth_push_by_cloth(word32 v, const ABUTI_GLOBAL cloth_self *
 
 /* Parameters of the search. */
 typedef struct cloth_search {
-    double cell;  /* of the grid: corners of a face that is in range are not further away */
+    double cell;  /* of the grid: the centre of a face that is in range is not further away */
     double range; /* distance at which a face is near */
     word32 mask;  /* number of buckets, a power of two, minus one */
     word32 spare;
 } cloth_search;
+
+/* A face in the grid, in the bucket of its centre. */
+typedef struct cloth_face {
+    vec3 centre;
+    double radius; /* largest distance of a corner from the centre */
+    word32 face;
+    word32 link; /* on the CPU the bucket; on devices the next face of the bucket, or ABUT_NONE */
+} cloth_face;
 
 /* The sheets that it searches: corners of faces, faces around vertices, positions at rest and
  * current ones, and the part of each vertex. */
@@ -500,6 +508,23 @@ static inline word32 cloth_bucket(int x, int y, int z, word32 mask) {
 static inline word32 cloth_bucket_at(vec3 at, const cloth_search *s) {
     return cloth_bucket(cloth_cell_of(at.x, s->cell), cloth_cell_of(at.y, s->cell),
                         cloth_cell_of(at.z, s->cell), s->mask);
+}
+
+static inline cloth_face cloth_face_at(word32 index, const ABUTI_GLOBAL word32 *corners,
+                                       const ABUTI_GLOBAL vec3 *x) {
+    const ABUTI_GLOBAL word32 *c = corners + 3 * (size_t)index;
+    cloth_face face;
+    double sq = 0;
+    face.centre = v3_scale(v3_add(v3_add(x[c[0]], x[c[1]]), x[c[2]]), 1.0 / 3);
+    for (int k = 0; k < 3; k++) {
+        vec3 d = v3_sub(x[c[k]], face.centre);
+        double corner_sq = v3_dot(d, d);
+        sq = corner_sq > sq ? corner_sq : sq;
+    }
+    face.radius = sqrt(sq);
+    face.face = index;
+    face.link = ABUT_NONE;
+    return face;
 }
 
 static inline void cloth_weigh(double a, double b, double c, double *weight) {
@@ -547,10 +572,15 @@ typedef struct cloth_found {
     double weight[3];
 } cloth_found;
 
-/* Whether a vertex of the part of vertex v is too near at rest for a contact. */
-static inline bool cloth_is_neighbour(const cloth_sheets *all, word32 u, word32 v) {
-    return all->part_of[u] == all->part_of[v] &&
-           cloth_is_within(all->rest[u], all->rest[v], all->parts[all->part_of[v]].rest_range);
+/* Whether a face with corners c is of the sheet of vertex v and too near to it at rest for a
+ * contact. */
+static inline bool cloth_is_neighbour(const cloth_sheets *all, const ABUTI_GLOBAL word32 *c,
+                                      word32 v) {
+    const word32 part = all->part_of[v];
+    const double range = all->parts[part].rest_range;
+    return all->part_of[c[0]] == part && (cloth_is_within(all->rest[c[0]], all->rest[v], range) ||
+                                          cloth_is_within(all->rest[c[1]], all->rest[v], range) ||
+                                          cloth_is_within(all->rest[c[2]], all->rest[v], range));
 }
 
 /* The sum of the normals of the faces around a vertex. */
@@ -564,36 +594,35 @@ static inline vec3 cloth_normal_at(const cloth_sheets *all, word32 v) {
     return sum;
 }
 
-/* Tests the faces around vertex u for vertex v. Of two equally near faces the lower index
- * counts, so that the order does not matter. */
-static inline void cloth_try_faces(const cloth_search *s, const cloth_sheets *all, word32 v,
-                                   word32 u, vec3 normal, cloth_found *sides) {
-    vec3 at = all->x[v];
-    for (word32 k = all->begin[u]; k < all->begin[u + 1]; k++) {
-        word32 face = all->faces[k];
-        const ABUTI_GLOBAL word32 *c = all->corners + 3 * (size_t)face;
-        if (cloth_is_neighbour(all, c[0], v) || cloth_is_neighbour(all, c[1], v) ||
-            cloth_is_neighbour(all, c[2], v))
-            continue;
-        double weight[3];
-        vec3 p = all->x[c[0]], q = all->x[c[1]], r = all->x[c[2]];
-        if ((u != c[0] && cloth_is_within(p, at, s->cell)) ||
-            (u == c[2] && cloth_is_within(q, at, s->cell)))
-            continue; /* already tested through an earlier corner */
-        cloth_nearest_weights(at, p, q, r, weight);
-        vec3 off = v3_sub(at, cloth_mix(p, q, r, weight));
-        double sq = v3_dot(off, off);
-        cloth_found *best = &sides[v3_dot(off, normal) < 0];
-        if (!(sq < best->sq || (sq == best->sq && face < best->face)))
-            continue;
-        best->sq = sq;
-        best->face = face;
-        cloth_weigh(weight[0], weight[1], weight[2], best->weight);
-    }
+/* Whether a point of a face may be within a distance of a position. The factor is far above
+ * rounding errors, so that a smaller distance never excludes the nearest face. */
+static inline bool cloth_is_in_reach(const ABUTI_GLOBAL cloth_face *face, vec3 at,
+                                     double distance) {
+    return cloth_is_within(at, face->centre, 1.000001 * (distance + face->radius));
 }
 
-/* Cells around a vertex, including its own. */
-enum { CLOTH_CELLS = 27 };
+/* Tests a face for vertex v. Of two equally near faces the lower index counts, so that the order
+ * does not matter. */
+static inline void cloth_try_face(const cloth_sheets *all, word32 v, word32 face, vec3 normal,
+                                  cloth_found *sides) {
+    const ABUTI_GLOBAL word32 *c = all->corners + 3 * (size_t)face;
+    if (cloth_is_neighbour(all, c, v))
+        return;
+    const vec3 at = all->x[v], p = all->x[c[0]], q = all->x[c[1]], r = all->x[c[2]];
+    double weight[3];
+    cloth_nearest_weights(at, p, q, r, weight);
+    const vec3 off = v3_sub(at, cloth_mix(p, q, r, weight));
+    const double sq = v3_dot(off, off);
+    cloth_found *best = &sides[v3_dot(off, normal) < 0];
+    if (!(sq < best->sq || (sq == best->sq && face < best->face)))
+        return;
+    best->sq = sq;
+    best->face = face;
+    cloth_weigh(weight[0], weight[1], weight[2], best->weight);
+}
+
+/* Cells around a vertex, and its own. */
+enum { CLOTH_CELLS = 27, CLOTH_OWN_CELL = 13 };
 
 static inline cloth_found cloth_found_none(const cloth_search *s) {
     cloth_found none;
@@ -603,18 +632,37 @@ static inline cloth_found cloth_found_none(const cloth_search *s) {
     return none;
 }
 
-/* Tests the faces near vertex v in one of the cells around it. Vertices of a bucket are a linked
- * list, last inserted first. */
-static inline void cloth_search_cell(const cloth_search *s, const cloth_sheets *all, word32 v,
-                                     vec3 normal, int cell, const ABUTI_GLOBAL word32 *heads,
-                                     const ABUTI_GLOBAL word32 *chain, cloth_found *sides) {
-    vec3 at = all->x[v];
-    const int cx = cloth_cell_of(at.x, s->cell) + cell % 3 - 1,
-              cy = cloth_cell_of(at.y, s->cell) + cell / 3 % 3 - 1,
-              cz = cloth_cell_of(at.z, s->cell) + cell / 9 - 1;
-    for (word32 u = heads[cloth_bucket(cx, cy, cz, s->mask)]; u != ABUT_NONE; u = chain[u])
-        if (cloth_is_within(all->x[u], at, s->cell) && !cloth_is_neighbour(all, u, v))
-            cloth_try_faces(s, all, v, u, normal, sides);
+/* A position in the grid: its cell, and where it is in it. */
+typedef struct cloth_spot {
+    int cell[3];
+    vec3 low;
+} cloth_spot;
+
+static inline cloth_spot cloth_spot_at(const cloth_search *s, vec3 at) {
+    cloth_spot spot;
+    spot.cell[0] = cloth_cell_of(at.x, s->cell);
+    spot.cell[1] = cloth_cell_of(at.y, s->cell);
+    spot.cell[2] = cloth_cell_of(at.z, s->cell);
+    spot.low =
+        v3_sub(at, v3(spot.cell[0] * s->cell, spot.cell[1] * s->cell, spot.cell[2] * s->cell));
+    return spot;
+}
+
+static inline double cloth_outside(int step, double low, double cell) {
+    return step < 0 ? low : step > 0 ? cell - low : 0;
+}
+
+/* The bucket of one of the cells around a position; ABUT_NONE if the whole cell is too far away.
+ * That does not depend on what was found so far: a stretched face may be missed, but then on every
+ * back end. */
+static inline word32 cloth_bucket_near(const cloth_search *s, const cloth_spot *spot, int cell) {
+    const int dx = cell % 3 - 1, dy = cell / 3 % 3 - 1, dz = cell / 9 - 1;
+    const vec3 off =
+        v3(cloth_outside(dx, spot->low.x, s->cell), cloth_outside(dy, spot->low.y, s->cell),
+           cloth_outside(dz, spot->low.z, s->cell));
+    return v3_dot(off, off) > s->cell * s->cell
+               ? ABUT_NONE
+               : cloth_bucket(spot->cell[0] + dx, spot->cell[1] + dy, spot->cell[2] + dz, s->mask);
 }
 
 /* Chooses the contacts of vertex v among the nearest faces on both sides. Layers between two other

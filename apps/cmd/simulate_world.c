@@ -1,5 +1,5 @@
-/* The world of `abut simulate`: bodies of a scene as items, characters at their times, pins, and
- * steps. */
+/* The world of `abut simulate`: bodies of a scene as items, characters at their times, pins, seams,
+ * and steps. */
 #include "apps/get.h"
 #include "simulate.h"
 
@@ -344,6 +344,7 @@ static void count_step(simulation *s, const abut_world_step_result *r) {
         s->lags = c->lagging || c->fraction < 1;
         t->cut += c->fraction < 1;
         t->gap = fmin(t->gap, c->gap);
+        t->seam_gap = c->seam_gap;
         if (c->guarantee.level >= t->cloth.level)
             t->cloth = c->guarantee;
     }

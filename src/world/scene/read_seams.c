@@ -11,7 +11,7 @@
 
 #define SEWN_VERTICES 16777216 /* of all boxes: vertices that are tested, and pairs that are */
 
-enum { VERTICES, BOX, TO, TO_VERTICES, TO_BOX, LENGTH, STIFFNESS, SPEED, SEAM_MEMBERS };
+enum { ABOUT, VERTICES, BOX, TO, TO_VERTICES, TO_BOX, LENGTH, STIFFNESS, SPEED, SEAM_MEMBERS };
 
 /* One edge of a seam: vertices of a sheet. */
 typedef struct edge {
@@ -148,7 +148,8 @@ static abut_status add_seams(scene_reader *r, const edge edges[2], abut_cloth_se
 }
 
 static abut_status read_seam(scene_reader *r, uint32_t object, uint32_t body) {
-    member m[SEAM_MEMBERS] = {[VERTICES] = MEMBER("vertices", LIST),
+    member m[SEAM_MEMBERS] = {[ABOUT] = MEMBER("about", TEXT),
+                              [VERTICES] = MEMBER("vertices", LIST),
                               [BOX] = MEMBER("box", LIST),
                               [TO] = MEMBER("to", TEXT),
                               [TO_VERTICES] = MEMBER("to_vertices", LIST),

@@ -276,6 +276,12 @@ static void print_cloth(const simulating *s, tool_output *out) {
     json_count(out, "body_vertices_lagging", t->lagging);
     json_text(out, "cloth_guarantee", abut_reliability_level_name(t->cloth.level));
     print_fact(out, "smallest gap", "%.3g", t->gap);
+    if (s->sim.scene.seam_count) {
+        json_count(out, "seams", s->sim.scene.seam_count);
+        json_number(out, "seam_gap", t->seam_gap);
+        print_fact(out, "seams", "%llu, open by at most %.3g in the last step",
+                   (unsigned long long)s->sim.scene.seam_count, t->seam_gap);
+    }
     if (t->cut)
         print_fact(out, "delayed", "cloth made only a part of %u steps", t->cut);
     if (t->lagging)

@@ -37,7 +37,8 @@ typedef struct sim_totals {
     abut_world_guarantee guarantee; /* lowest of all pairs with contacts */
     bool has_pairs;
     abut_reliability cloth;
-    double gap; /* smallest of a vertex of cloth */
+    double gap;      /* smallest of a vertex of cloth */
+    double seam_gap; /* largest of sewn vertices, in the last step */
     double rigid_seconds, character_seconds, cloth_seconds, impact_seconds, contact_seconds;
 } sim_totals;
 

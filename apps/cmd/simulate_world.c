@@ -1,5 +1,5 @@
-/* The world of `abut simulate`: bodies of a scene as items, characters at their times, pins, and
- * steps. */
+/* The world of `abut simulate`: bodies of a scene as items, characters at their times, pins, seams,
+ * and steps. */
 #include "apps/get.h"
 #include "simulate.h"
 
@@ -206,6 +206,26 @@ static void attach_pins(simulation *s, uint32_t index) {
     tool_free(list);
 }
 
+/* ---- seams ---- */
+
+/* The ids of bodies in the world are their indices. */
+static void sew_sheets(simulation *s) {
+    const uint32_t count = (uint32_t)s->scene.seam_count;
+    abut_cloth *cloth = NULL;
+    abut_cloth_seam *list = tool_array(count, sizeof *list);
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < count && !status; i++) {
+        list[i] = s->scene.seams[i];
+        status = abut_world_get_cloth(s->world, list[i].sheet_a, &cloth, &list[i].sheet_a);
+        if (!status)
+            status = abut_world_get_cloth(s->world, list[i].sheet_b, &cloth, &list[i].sheet_b);
+    }
+    if (!status && count)
+        status = abut_cloth_sew(cloth, list, count);
+    ensure(status);
+    tool_free(list);
+}
+
 abut_cloth *sim_cloth(const simulation *s) {
     abut_cloth *cloth = NULL;
     uint32_t sheet;
@@ -263,6 +283,7 @@ void sim_create(simulation *s, double step, abut_device *device) {
         ensure(abut_world_ignore(s->world, s->scene.ignored[i].a, s->scene.ignored[i].b, true));
     for (uint32_t i = 0; i < s->body_count; i++)
         attach_pins(s, i);
+    sew_sheets(s);
 }
 
 void sim_destroy(simulation *s) {
@@ -323,6 +344,7 @@ static void count_step(simulation *s, const abut_world_step_result *r) {
         s->lags = c->lagging || c->fraction < 1;
         t->cut += c->fraction < 1;
         t->gap = fmin(t->gap, c->gap);
+        t->seam_gap = c->seam_gap;
         if (c->guarantee.level >= t->cloth.level)
             t->cloth = c->guarantee;
     }

@@ -113,7 +113,8 @@ ABUT_DEFAULT(abut_cloth_body_options)
 ABUT_API abut_status abut_cloth_add_body(abut_cloth *cloth, abut_mesh *mesh,
                                          const abut_cloth_body_options *options, uint32_t *body);
 
-/* Remove a sheet or body, and the attachments of the sheet, or to the body. The indices of others
+/* Remove a sheet or body, and the attachments and seams of the sheet, or the attachments to the
+ * body. The indices of others
  * stay valid. The freed index can be reused. Return ABUT_ERROR_ARGUMENT if there is no such sheet
  * or body. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_remove_sheet(abut_cloth *cloth, uint32_t sheet);
@@ -135,6 +136,7 @@ typedef struct abut_cloth_info {
     uint32_t body_vertex_count, body_triangle_count;
     uint32_t attachment_count;
     abut_reliability guarantee; /* as in abut_cloth_report */
+    uint32_t seam_count;
 } abut_cloth_info;
 
 ABUT_DEFAULT(abut_cloth_info)
@@ -187,6 +189,31 @@ ABUT_API abut_status abut_cloth_set_targets(abut_cloth *cloth, uint32_t sheet,
                                             const uint32_t *vertices, abut_array targets,
                                             uint32_t count);
 
+/* ---- seams ---- */
+
+/* Two vertices that are sewn together: of one sheet, or of two. */
+typedef struct abut_cloth_seam {
+    uint32_t sheet_a, vertex_a, sheet_b, vertex_b;
+    double length;    /* distance at rest, in m; 0 = half of the mean thickness of both sheets */
+    double stiffness; /* of a spring, in N/m; 0 = rigid */
+    double speed;     /* at which a seam contracts to its length, in m/s; 0 = 0.5 */
+} abut_cloth_seam;
+
+/* Sews vertices together, so that flat panels become a garment. A seam replaces an earlier one of
+ * the same two vertices. Vertices may be sewn to several others. Seams that start longer than their
+ * length contract gradually. Sewn vertices never coincide, and contacts between faces that are
+ * adjacent across a seam are ignored. Seams do not resist bending.
+ *
+ * Returns ABUT_ERROR_ARGUMENT for a sheet or vertex that does not exist, a vertex that is sewn to
+ * itself, two vertices that are listed twice, and numbers that are negative or not finite. On
+ * failure nothing changes. One thread at a time for each cloth. */
+ABUT_API abut_status abut_cloth_sew(abut_cloth *cloth, const abut_cloth_seam *seams,
+                                    uint32_t count);
+/* Removes the seams between these vertices; length, stiffness and speed are ignored, and so are two
+ * vertices without a seam. Otherwise as abut_cloth_sew(). One thread at a time for each cloth. */
+ABUT_API abut_status abut_cloth_unsew(abut_cloth *cloth, const abut_cloth_seam *seams,
+                                      uint32_t count);
+
 /* ---- a step ---- */
 
 /* Sets where the vertices of a body are at the end of the next step: absolute, one abut_vec3 for
@@ -222,6 +249,8 @@ typedef struct abut_cloth_report {
     abut_self_fallback self_reason; /* for COMPLETE */
     double contact_seconds, motion_seconds, impact_seconds;
     abut_reliability guarantee; /* guaranteed: no intersection, exactly. Otherwise the reason */
+    double seam_gap; /* largest distance of sewn vertices beyond the length of their seam at the
+                      * start of the step, rounded to a float; 0 if there is none */
 } abut_cloth_report;
 
 ABUT_DEFAULT(abut_cloth_report)
@@ -237,7 +266,7 @@ ABUT_DEFAULT(abut_cloth_report)
  * Returns ABUT_ERROR_ARGUMENT if the time is not positive. Also returns it if the system has an
  * intersection before the first step, or before the first one after an addition; the message names
  * the first triangles. The step succeeds after the sheet or body was removed. The
- * same holds for two vertices of sheets at the same position, as along a seam; abut_mesh_weld()
+ * same holds for two vertices of sheets at the same position, also of sewn ones; abut_mesh_weld()
  * merges those of one sheet. Far from the origin, different positions may be equal after rounding
  * to floats. Returns ABUT_ERROR_LIMIT if forces tear a sheet apart, and on a device for a vertex
  * with some hundred neighbours. On the CPU, the progress callback of the context can cancel a step
@@ -315,10 +344,10 @@ ABUT_API abut_status abut_cloth_get_energy(abut_cloth *cloth, abut_cloth_energy 
 /* ---- save and restore ---- */
 
 /* Writes the state of all sheets and bodies, on which the next steps depend: positions, velocities,
- * where bodies should be, attachments and wind. The caller stores the meshes, materials and
- * options. The size is 104 bytes, plus 8 for each index of a sheet or body, 36 for each vertex, 12
- * more for each vertex of bodies that may lag, and 96 for each attachment. One thread at a time for
- * each cloth. */
+ * where bodies should be, attachments, seams and wind. The caller stores the meshes, materials and
+ * options. The size is 112 bytes, plus 8 for each index of a sheet or body, 36 for each vertex, 12
+ * more for each vertex of bodies that may lag, 96 for each attachment, and 32 for each seam. One
+ * thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_save(abut_cloth *cloth, abut_byte_list *bytes);
 /* Restores a saved state. Sheets with their meshes and materials, the triangles and friction of
  * bodies, and options must be those of the saved cloth, with the same indices. Bodies that are

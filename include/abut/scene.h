@@ -81,6 +81,9 @@ typedef struct abut_scene_arrays {
     abut_vec3 gravity;         /* m/s^2 */
     abut_vec3 wind;            /* velocity of the air, m/s */
     double drag;               /* of the air, as in abut_cloth_options */
+    uint64_t seam_count;
+    const abut_cloth_seam *seams; /* for abut_cloth_sew(): sheet_a and sheet_b are the indices of
+                                   * bodies. Sorted, without duplicates */
 } abut_scene_arrays;
 
 ABUT_DEFAULT(abut_scene_arrays)

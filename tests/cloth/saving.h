@@ -1,6 +1,6 @@
 /* A system of which states are saved: a closed sheet under pressure that is crushed between two
- * boxes that may lag, and a flat sheet with pins and springs in the wind over a body that deforms;
- * and the check that a restored cloth goes on, bit for bit. */
+ * boxes that may lag, and a flat sheet with pins, springs and seams in the wind over a body that
+ * deforms; and the check that a restored cloth goes on, bit for bit. */
 #ifndef TEST_CLOTH_SAVING_H
 #define TEST_CLOTH_SAVING_H
 
@@ -82,12 +82,17 @@ static inline abut_status attach_saving(abut_cloth *c) {
     NEXT(attach_one(c, 1, ABUT_NONE, 0, 0));
     NEXT(attach_one(c, 1, ABUT_NONE, 8, 30));
     NEXT(attach_one(c, 1, 2, 40, 20));
+    const abut_cloth_seam seams[3] = {{.sheet_a = 1, .vertex_a = 9, .sheet_b = 1, .vertex_b = 63},
+                                      {.sheet_a = 1, .vertex_a = 36, .sheet_b = 0, .vertex_b = 3},
+                                      {1, 17, 1, 71, 0.3, 50, 2}};
+    NEXT(abut_cloth_sew(c, seams, 3));
     return status;
 }
 
 /* What the caller passes before a step. */
 static inline abut_status drive_saving(saving *s, int frame) {
     const uint32_t held[2] = {0, 8}, detached = 40;
+    const abut_cloth_seam unsewn = {.sheet_a = 1, .vertex_a = 9, .sheet_b = 1, .vertex_b = 63};
     const vec to[2] = {{1.5, -0.5, 0.5 + 0.01 * frame}, {2.5, -0.5, 0.55}};
     vec blob[SAVING_VERTICES];
     for (uint32_t i = 0; i < abut_mesh_vertex_count(s->blob); i++) {
@@ -102,6 +107,8 @@ static inline abut_status drive_saving(saving *s, int frame) {
         NEXT(abut_cloth_set_wind(s->c, v3(3, 1, 0.5)));
     if (frame == SAVED_AT + 6)
         NEXT(abut_cloth_detach(s->c, 1, &detached, 1));
+    if (frame == SAVED_AT + 3)
+        NEXT(abut_cloth_unsew(s->c, &unsewn, 1));
     return status;
 }
 

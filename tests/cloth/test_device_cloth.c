@@ -2,6 +2,7 @@
 #include "device/open.h"
 
 #include "changes.h"
+#include "panels.h"
 
 static abut_device *device;
 
@@ -358,6 +359,40 @@ TEST(changes_are_those_of_the_cpu) {
     destroy_changing(&s[1]);
 }
 
+/* Seams that contract around a cylinder and change between steps, and one to a sheet that is
+ * removed. */
+TEST(seams_are_those_of_the_cpu) {
+    panels p[2] = {{0}};
+    for (int k = 0; k < 2; k++) {
+        assert_ok(create_panels(serial, k ? device : NULL, -0.05, 1.7, &p[k]));
+        assert_ok(sew_sides(p[k].c));
+    }
+    double first = 0, last = 0;
+    uint32_t contacts = 0;
+    for (int i = 0; i < 100; i++) {
+        abut_cloth_report reports[2];
+        const abut_cloth_seam changed = {0, 0, 1, 5, 0.1, 70, 0};
+        for (int k = 0; k < 2; k++) {
+            if (i == 20)
+                assert_ok(abut_cloth_sew(p[k].c, &changed, 1));
+            if (i == 60)
+                assert_ok(abut_cloth_unsew(p[k].c, &changed, 1));
+            if (i == 98)
+                assert_ok(abut_cloth_remove_sheet(p[k].c, 0));
+            reports[k] = step(p[k].c, 1.0 / 60, NULL);
+        }
+        assert_same(p[0].c, p[1].c);
+        assert_int_equal(reports[0].contacts, reports[1].contacts);
+        assert_true(reports[0].seam_gap == reports[1].seam_gap);
+        first = i ? first : reports[1].seam_gap;
+        last = i < 98 ? reports[1].seam_gap : last;
+        contacts += reports[1].contacts;
+    }
+    assert_true(last < 0.1 * first && contacts > 500);
+    destroy_panels(&p[0]);
+    destroy_panels(&p[1]);
+}
+
 TEST(other_devices_are_refused) {
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2);
     abut_device_info *info = &device->info, kept = *info;
@@ -410,6 +445,7 @@ static abut_status run_small(abut_context *context, void *data) {
     cloth_options options = {
         .bend = 1e-4, .drag = 1, .pressure = 1, .substeps = 2, .device = device};
     const abut_cloth_attachment pulled = {.vertex = 5, .body = ABUT_NONE, .stiffness = 1};
+    const abut_cloth_seam sewn = {.vertex_a = 0, .vertex_b = 3};
     abut_mesh *sheet = NULL, *box = NULL;
     abut_cloth *c = NULL;
     (void)data;
@@ -418,6 +454,7 @@ static abut_status run_small(abut_context *context, void *data) {
     NEXT(create_cloth(context, sheet, &options, &c));
     NEXT(add_body(c, box));
     NEXT(abut_cloth_attach(c, 0, &pulled, 1));
+    NEXT(abut_cloth_sew(c, &sewn, 1));
     NEXT(step_twice(c));
     abut_cloth_destroy(c);
     abut_mesh_destroy(sheet);

@@ -3,9 +3,11 @@
 
 /* ---- patches ---- */
 
-/* Constraint i of a kind, 0 = hinges, 1 = edges: both begin with their corners. */
+/* Constraint i of a kind: all begin with their corners. */
 static const uint32_t *corners_of(const cloth_patches *all, int kind, uint32_t i) {
-    const size_t bytes = kind ? sizeof(cloth_edge) : sizeof(cloth_hinge);
+    const size_t bytes = kind == CLOTH_HINGES  ? sizeof(cloth_hinge)
+                         : kind == CLOTH_EDGES ? sizeof(cloth_edge)
+                                               : sizeof(cloth_seam);
     return (const uint32_t *)(const void *)((unsigned char *)all->constraints[kind].data +
                                             i * bytes);
 }
@@ -14,7 +16,7 @@ static const uint32_t *corners_of(const cloth_patches *all, int kind, uint32_t i
 static void check_patch(const cloth_patches *all, const cloth_patch *p, int kind,
                         uint32_t *counts) {
     const uint32_t *rounds = &ABUTI_AT(&all->rounds, uint32_t, p->first_round[kind]);
-    const int corners = kind ? 2 : 4;
+    const int corners = kind == CLOTH_HINGES ? 4 : 2;
     for (uint32_t k = 0; k < p->rounds[kind]; k++) {
         uint32_t seen[3000];
         memset(seen, 0, sizeof seen);
@@ -34,7 +36,8 @@ static void check_patch(const cloth_patches *all, const cloth_patch *p, int kind
 
 /* Every constraint is in one patch, and patches of a phase have no vertex in common. */
 static void check_patches(const abut_cloth *c) {
-    static uint32_t counts[2][65521], marks[3000];
+    static uint32_t counts[CLOTH_KINDS][65521], marks[3000];
+    const uint32_t totals[CLOTH_KINDS] = {c->hinge_count, c->edge_count, (uint32_t)c->seams.count};
     const cloth_patches *all = &c->patches;
     assert_true(c->vertices < 3000);
     memset(counts, 0, sizeof counts);
@@ -46,20 +49,22 @@ static void check_patches(const abut_cloth *c) {
             assert_true(p->count <= all->largest && (phase || p->count <= PATCH_OWN));
             for (uint32_t k = 0; k < p->count; k++)
                 assert_int_equal(0, marks[ABUTI_AT(&all->list, uint32_t, p->first + k)]++);
-            for (int kind = 0; kind < 2; kind++)
+            for (int kind = 0; kind < CLOTH_KINDS; kind++)
                 check_patch(all, p, kind, counts[kind]);
         }
     }
-    assert_int_equal(c->hinge_count, all->constraints[0].count);
-    assert_int_equal(c->edge_count, all->constraints[1].count);
-    for (int kind = 0; kind < 2; kind++)
-        for (uint32_t i = 0; i < (kind ? c->edge_count : c->hinge_count); i++) {
-            const uint32_t *v = kind ? c->edges[i].vertex : c->hinges[i].vertex;
+    for (int kind = 0; kind < CLOTH_KINDS; kind++) {
+        assert_int_equal(totals[kind], all->constraints[kind].count);
+        for (uint32_t i = 0; i < totals[kind]; i++) {
+            const uint32_t *v = kind == CLOTH_HINGES  ? c->hinges[i].vertex
+                                : kind == CLOTH_EDGES ? c->edges[i].vertex
+                                                      : ABUTI_AT(&c->seams, cloth_seam, i).vertex;
             uint32_t sum = 0;
-            for (int a = 0; a < (kind ? 2 : 4); a++)
+            for (int a = 0; a < (kind == CLOTH_HINGES ? 4 : 2); a++)
                 sum = sum * 4099 + v[a];
             assert_true(counts[kind][sum % 65521]-- > 0);
         }
+    }
 }
 
 TEST(patches_have_each_constraint_once) {
@@ -73,6 +78,12 @@ TEST(patches_have_each_constraint_once) {
         assert_ok(abut_shape_create(serial, &shape, &mesh));
         const cloth_options options = {.bend = 1e-4};
         abut_cloth *c = make_cloth(mesh, NULL, &options);
+        abut_cloth_seam seams[60];
+        for (uint32_t i = 0; i < 60; i++) /* between its first and its last vertices, and a fan */
+            seams[i] = (abut_cloth_seam){.vertex_a = i < 40 ? i : 7,
+                                         .vertex_b = c->vertices - 1 - (i < 40 ? i : 3 * i)};
+        if (m == 0)
+            assert_ok(abut_cloth_sew(c, seams, 60));
         step(c, 1e-6, NULL);
         check_patches(c);
         for (uint32_t phase = 0; phase < CLOTH_PHASES && m == 0; phase++)

@@ -49,13 +49,13 @@ TEST(bodies_alone_and_nothing_are_saved) {
     vec at[8];
     assert_ok(abut_cloth_create(serial, NULL, &c));
     unsigned char *saved = save_cloth(c, &bytes);
-    assert_int_equal(104, bytes);
+    assert_int_equal(112, bytes);
     assert_ok(abut_cloth_restore(c, saved, bytes));
     free(saved);
     assert_ok(add_body(c, box));
     assert_ok(abut_cloth_set_body_pose(c, 0, pose_at(1, 0, 0)));
     saved = save_cloth(c, &bytes);
-    assert_int_equal(104 + 8 + 8 * 36, bytes);
+    assert_int_equal(112 + 8 + 8 * 36, bytes);
     assert_ok(abut_cloth_set_body_pose(c, 0, pose_at(5, 0, 0)));
     assert_ok(abut_cloth_step(c, 0.1, NULL));
     assert_ok(abut_cloth_restore(c, saved, bytes));
@@ -105,7 +105,7 @@ typedef struct small {
     size_t bytes;
 } small;
 
-enum { BYTES_OF_HEAD = 96, SMALL_SHEET = 9, SMALL_BODY = 8 };
+enum { BYTES_OF_HEAD = 104, SMALL_SHEET = 9, SMALL_BODY = 8 };
 
 static cloth_options small_options(void) {
     return (cloth_options){.gravity = {0, 0, -1},
@@ -114,7 +114,7 @@ static cloth_options small_options(void) {
                            .body_may_lag = true};
 }
 
-/* A sheet above a box, with three attachments. */
+/* A sheet above a box, with three attachments and two seams. */
 static small make_small(void) {
     small s;
     const cloth_options options = small_options();
@@ -124,6 +124,9 @@ static small make_small(void) {
     assert_ok(attach_one(s.c, 0, 0, 4, 10));
     assert_ok(attach_one(s.c, 0, ABUT_NONE, 0, 0));
     assert_ok(attach_one(s.c, 0, ABUT_NONE, 8, 3));
+    const abut_cloth_seam seams[2] = {{.vertex_a = 6, .vertex_b = 2, .stiffness = 4},
+                                      {.vertex_a = 1, .vertex_b = 7}};
+    assert_ok(abut_cloth_sew(s.c, seams, 2));
     for (int i = 0; i < 3; i++)
         assert_ok(abut_cloth_step(s.c, 0.02, NULL));
     s.state = save_cloth(s.c, &s.bytes);

@@ -6,14 +6,14 @@
 
 #include <time.h>
 
-enum { HEAD = 96, ROOM = 4096 };
+enum { HEAD = 104, ROOM = 4096 };
 
 /* With the first byte odd the marks and the checksum are put right, else nothing but the first
  * bytes would ever be looked at. */
 static void mend(uint8_t *state, size_t bytes) {
     if (bytes < HEAD + 8)
         return;
-    memcpy(state, "\211abuts\r\n\4\3\2\1\1\0\0", 16);
+    memcpy(state, "\211abuts\r\n\4\3\2\1\2\0\0", 16);
     uint64_t sum = abuti_checksum(state, bytes - 8);
     memcpy(state + bytes - 8, &sum, sizeof sum);
 }
@@ -63,7 +63,7 @@ static size_t save(abut_cloth *cloth, uint8_t *state) {
     return (size_t)saved.count;
 }
 
-/* A sheet above a box that may lag, with a pin and two springs. */
+/* A sheet above a box that may lag, with a pin, two springs and two seams. */
 static abut_cloth *make_cloth(void) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_SHEET);
     abut_cloth_options options = abut_cloth_options_default();
@@ -88,6 +88,9 @@ static abut_cloth *make_cloth(void) {
         FUZZ_CHECK(!abut_cloth_bind(cloth, 0, v == 4 ? 0 : ABUT_NONE, &v, 1, v ? 5.0 * v : 0, &at));
         FUZZ_CHECK(!abut_cloth_attach(cloth, 0, &at, 1));
     }
+    const abut_cloth_seam seams[2] = {{.vertex_a = 2, .vertex_b = 6, .stiffness = 3},
+                                      {.vertex_a = 1, .vertex_b = 7}};
+    FUZZ_CHECK(!abut_cloth_sew(cloth, seams, 2));
     for (int i = 0; i < 4; i++)
         FUZZ_CHECK(!step(cloth));
     abut_mesh_destroy(sheet);

@@ -24,7 +24,7 @@ FIXED = {
     "result": "abut_closest_on_segment abut_closest_on_triangle abut_closest_pair abut_ray_triangle_hit "
     "abut_signed_closest abut_sweep_result abut_sweep_rigid_result abut_overlap abut_field_hit abut_map_sample "
     "abut_map_value",
-    "element": "abut_cloth_attachment abut_cloth_intersection abut_character_bone abut_character_channel abut_character_clip abut_character_morph abut_sample "
+    "element": "abut_cloth_attachment abut_cloth_intersection abut_cloth_seam abut_character_bone abut_character_channel abut_character_clip abut_character_morph abut_sample "
     "abut_sample_edge abut_contact abut_patch abut_field_value abut_layers_pair abut_layers_hit abut_map_texel "
     "abut_problem abut_nearest abut_pair_intersection abut_separation abut_pair_self_intersection "
     "abut_pair_group_hit abut_pair_group_closest abut_radial_axis abut_radial_answer abut_radial_hit abut_ray_hit "

@@ -271,6 +271,50 @@ TEST(motion) {
     abut_scene_destroy(scene);
 }
 
+/* Seams by indices, and by boxes: each vertex of the longer edge has the nearest of the other one
+ * at the start. */
+TEST(seams) {
+    abut_scene *scene = NULL;
+    if (!readable())
+        return;
+    assert_ok(read_scene(
+        NULL,
+        "{'bodies': [{'mesh': {'shape': 'box'}},"
+        "{'name': 'b', 'mesh': {'shape': 'sheet', 'size': 1, 'segments': 2, 'rings': 2},"
+        " 'position': [3, 0, 0], 'cloth': {}},"
+        "{'name': 'a', 'mesh': {'shape': 'sheet', 'size': 1, 'segments': 3, 'rings': 3},"
+        " 'position': [0, 0, 0], 'axis': [0, 0, 1], 'degrees': 180, 'cloth': {}, 'seams': ["
+        "{'vertices': [5, 5, 2], 'to_vertices': [1, 0, 7], 'length': 0.25, 'speed': 2},"
+        "{'box': [[-0.5, -1, 0], [-0.5, 1, 0]], 'to': 'b', 'to_box': [[-0.5, -1, 0], [-0.5, 1, 0]],"
+        " 'stiffness': 9}]}]}",
+        &scene));
+    const abut_scene_arrays it = get_scene_arrays(scene);
+    assert_int_equal(it.seam_count, 7);
+    const abut_scene_body a = get_scene_body(scene, 2), b = get_scene_body(scene, 1);
+    uint32_t boxed = 0, used[9] = {0};
+    for (uint64_t i = 0; i < it.seam_count; i++) {
+        const abut_cloth_seam *s = &it.seams[i];
+        if (s->sheet_a != 1)
+            continue;
+        /* rotated by 180 degrees, the left edge of a is opposite the left edge of b */
+        const abut_vec3 p = abut_mesh_local_positions(b.mesh)[s->vertex_a],
+                        q = abut_mesh_local_positions(a.mesh)[s->vertex_b];
+        assert_true(s->sheet_b == 2 && s->stiffness == 9 && s->length == 0 && s->speed == 0);
+        assert_true(p.x == -0.5 && q.x == -0.5 && fabs(p.y + q.y) < 0.2);
+        used[s->vertex_a]++;
+        boxed++;
+    }
+    assert_int_equal(boxed, 4);
+    for (uint32_t v = 0; v < 9; v++)
+        assert_true((used[v] > 0) == (abut_mesh_local_positions(b.mesh)[v].x == -0.5));
+    const abut_cloth_seam *own = it.seams + 4;
+    assert_true(own[0].sheet_a == 2 && own[0].sheet_b == 2 && own[0].vertex_a == 0 &&
+                own[0].vertex_b == 5 && own[0].length == 0.25 && own[0].speed == 2);
+    assert_true(own[1].vertex_a == 1 && own[1].vertex_b == 5);
+    assert_true(own[2].vertex_a == 2 && own[2].vertex_b == 7 && own[2].stiffness == 0);
+    abut_scene_destroy(scene);
+}
+
 /* A copy of a figure that is created once, since that takes a second. */
 static abut_status copy_figure(void *user, abut_context *context, const char *name,
                                abut_character **character) {
@@ -327,6 +371,53 @@ TEST(characters_in_time) {
         "{\"mesh\": {\"garment\": \"hat\", \"on\": \"o\"}, \"cloth\": {}}]}";
     assert_fails(ABUT_ERROR_FORMAT, "bodies[1]: there is no such garment",
                  abut_scene_read_memory(NULL, other, sizeof other - 1, NULL, &options, &scene));
+    abut_character_destroy(ogre);
+}
+
+static uint32_t find_bone(const abut_character *character, const char *name) {
+    const uint32_t count = get_character_info(character).bone_count;
+    uint32_t i = 0;
+    while (i < count && strcmp(get_character_bone(character, i).name, name) != 0)
+        i++;
+    assert_true(i < count);
+    return i;
+}
+
+/* A character without its head and a hand, with the same bones and clips. */
+TEST(characters_without_parts) {
+    abut_scene *scene = NULL;
+    abut_character *ogre = NULL, *reduced = NULL;
+    abut_scene_options options = abut_scene_options_default();
+    if (!readable())
+        return;
+    options.create_character = copy_figure;
+    options.user = &ogre;
+#define OGRE(without) "{\"bodies\": [{\"mesh\": {\"figure\": \"ogre\", \"without\": " without "}}]}"
+    static const char text[] = OGRE("[\"Head\", \"LeftHand\", \"Head\"]");
+    assert_ok(abut_scene_read_memory(NULL, text, sizeof text - 1, NULL, &options, &scene));
+    const abut_scene_body body = get_scene_body(scene, 0);
+    const uint32_t bones[2] = {find_bone(ogre, "LeftHand"), find_bone(ogre, "Head")};
+    assert_ok(abut_character_remove_bones(ogre, bones, 2, &reduced));
+    const abut_character_info all = get_character_info(ogre),
+                              expected = get_character_info(reduced),
+                              info = get_character_info(body.character);
+    assert_int_equal(expected.triangle_count, info.triangle_count);
+    assert_int_equal(expected.vertex_count, abut_mesh_vertex_count(body.mesh));
+    assert_int_equal(all.bone_count, info.bone_count);
+    assert_int_equal(all.clip_count, info.clip_count);
+    assert_true(info.triangle_count < all.triangle_count && body.clip == ABUT_NONE);
+    abut_character_destroy(reduced);
+    abut_scene_destroy(scene);
+    static const struct {
+        const char *text, *message;
+    } bad[] = {{OGRE("[\"Hat\"]"), "bodies[0]: 'without': there is no bone 'Hat'"},
+               {OGRE("[3]"), "bodies[0]: 'without' must be a list of names of bones"},
+               {OGRE("[\"Hips\"]"), "bodies[0]: 'without' leaves no triangle"},
+               {OGRE("\"Head\""), "'without' is a string; it must be a list"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_fails(ABUT_ERROR_FORMAT, bad[i].message,
+                     abut_scene_read_memory(NULL, bad[i].text, strlen(bad[i].text), NULL, &options,
+                                            &scene));
     abut_character_destroy(ogre);
 }
 
@@ -388,6 +479,8 @@ TEST(solids) {
     assert_int_equal(kept.group, 77);
     abut_scene_destroy(scene);
 }
+
+#define SEAM(members) BODY("'cloth': {}, 'seams': [{" members "}]")
 
 TEST(what_is_refused) {
     if (!readable())
@@ -463,6 +556,35 @@ TEST(what_is_refused) {
     refused("'bounce' is 2; it must be from 0 to 1", BODY("'bounce': 2"));
     refused("'self' is only allowed for characters", BODY("'self': true"));
     refused("'pins' is only allowed with 'cloth'", BODY("'pins': [1]"));
+    refused("'seams' is only allowed with 'cloth'", BODY("'seams': []"));
+    refused("bodies[0]: seams[0]: it must be an object", BODY("'cloth': {}, 'seams': [1]"));
+    refused("no member 'lenght'", SEAM("'lenght': 1"));
+    refused("needs either 'vertices' and 'to_vertices', or", SEAM("'vertices': [1]"));
+    refused("needs either 'vertices' and 'to_vertices', or", SEAM("'to_box': []"));
+    refused("needs either 'vertices' and 'to_vertices', or",
+            SEAM("'box': [], 'to_box': [], 'vertices': [], 'to_vertices': []"));
+    refused("needs either 'vertices' and 'to_vertices', or",
+            SEAM("'box': [], 'to_box': [], 'vertices': []"));
+    refused("'vertices' has 2 entries, and 'to_vertices' 1",
+            SEAM("'vertices': [1, 2], 'to_vertices': [3]"));
+    refused("'to_vertices' must be a list of indices of vertices, from 0 to 7",
+            SEAM("'vertices': [1], 'to_vertices': [8]"));
+    refused("'to': there is no body 'x'", SEAM("'to': 'x'"));
+    refused("'to': 'b' is not cloth",
+            TWO("'b'}, {'mesh': {'shape': 'sheet'}, 'cloth': {}, 'seams': [{'to': 'b'}]}]"));
+    refused("'length' is -1", SEAM("'length': -1"));
+    refused("'stiffness' is -1", SEAM("'stiffness': -1"));
+    refused("'speed' is -1", SEAM("'speed': -1"));
+    refused("'to_box' must be a list of two corners",
+            SEAM("'box': [[-9, -9, -9], [9, 9, 9]], 'to_box': []"));
+    refused("'box' contains no vertex",
+            SEAM("'box': [[8, 8, 8], [9, 9, 9]], 'to_box': [[8, 8, 8], [9, 9, 9]]"));
+    refused("vertex 0 is sewn to itself",
+            SEAM("'box': [[-9, -9, -9], [9, 9, 9]], 'to_box': [[-9, -9, -9], [9, 9, 9]]"));
+    refused("vertex 1 of bodies[0] and vertex 2 of bodies[0] are sewn twice",
+            SEAM("'vertices': [1, 2], 'to_vertices': [2, 1]"));
+    refused("'without' is only allowed with 'figure'", MESH("'shape': 'box', 'without': []"));
+    refused("'scale' is not allowed", MESH("'figure': 'ogre', 'without': [], 'scale': 2"));
     refused("'cloth' is true or false; it must be an object", BODY("'cloth': true"));
     refused("no member 'strech'", BODY("'cloth': {'strech': 1}"));
     refused("'stretch' is -1; it must be from 0", BODY("'cloth': {'stretch': -1}"));
@@ -557,7 +679,10 @@ TEST(no_memory) {
         "{\"meshes\":{\"p\":{\"file\":\"part.off\",\"scale\":2}},\"bodies\":"
         "[{\"mesh\":\"p\",\"group\":\"g\"},{\"mesh\":{\"shape\":\"box\","
         "\"segments\":1},\"mass\":1},{\"mesh\":\"p\",\"cloth\":{},"
-        "\"pins\":{\"vertices\":[1],\"to\":\"#0\"}}],\"ignore\":[[\"#0\",\"#1\"]]}";
+        "\"pins\":{\"vertices\":[1],\"to\":\"#0\"},\"seams\":[{\"vertices\":[0],"
+        "\"to_vertices\":[2]},{\"box\":[[-99,-99,-99],[99,99,99]],\"to\":\"#3\",\"to_box\":"
+        "[[-99,-99,-99],[99,99,99]]}]},{\"mesh\":{\"shape\":\"sheet\"},\"cloth\":{}}],\"ignore\":[["
+        "\"#0\",\"#1\"]]}";
     char *path = (char *)test_file("memory.json", text, sizeof text - 1);
     assert_true(test_every_allocation(read_and_destroy, path) > 8);
 }

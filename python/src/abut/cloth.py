@@ -39,6 +39,8 @@ class ClothStep(NamedTuple):
     contact_seconds: float
     motion_seconds: float
     impact_seconds: float
+    seam_gap: float
+    """The largest distance of sewn vertices beyond the length of their seam at the start of the step."""
     guarantee: Reliability
     """guaranteed: there is no intersection, exactly."""
 
@@ -162,7 +164,7 @@ class Cloth(Owner):
         return int(made.value)
 
     def remove_sheet(self, sheet: int) -> None:
-        """Removes a sheet and its attachments. Its number can be reused; the numbers of others stay valid."""
+        """Removes a sheet, its attachments and its seams. Its number can be reused; the numbers of others stay valid."""
         run(lib.abut_cloth_remove_sheet, self._handle, number(sheet, "sheet"))
         del self._sheets[sheet]
 
@@ -219,6 +221,42 @@ class Cloth(Owner):
             batch(points),
             len(chosen),
         )
+
+    # ---- seams ----
+
+    def sew(
+        self,
+        sheet_a: int,
+        vertices_a: ArrayLike,
+        sheet_b: int,
+        vertices_b: ArrayLike,
+        *,
+        length: float = 0,
+        stiffness: float = 0,
+        speed: float = 0,
+    ) -> None:
+        """Sews vertices of a sheet to as many of the same or another sheet, in pairs. A seam replaces an earlier one of
+        the same two vertices.
+
+        length (m) at rest, 0 = half of the mean thickness of both sheets; stiffness (N/m) of a spring, 0 = rigid; speed
+        (m/s) at which a seam contracts to its length, 0 = 0.5.
+
+        >>> import abut
+        >>> cloth, panel = abut.Cloth(), abut.shape("sheet", segments=8, rings=8)
+        >>> left, right = cloth.add_sheet(panel), cloth.add_sheet(panel.transformed([1.2, 0, 0]))
+        >>> cloth.sew(left, range(8, 81, 9), right, range(0, 73, 9))
+        >>> for _ in range(40):
+        ...     report = cloth.step(1 / 60)
+        >>> report.seam_gap < 1e-3, cloth.is_free()
+        (True, True)
+        """
+        seams = _seams(sheet_a, vertices_a, sheet_b, vertices_b, length, stiffness, speed)
+        run(lib.abut_cloth_sew, self._handle, pointer(seams), len(seams))
+
+    def unsew(self, sheet_a: int, vertices_a: ArrayLike, sheet_b: int, vertices_b: ArrayLike) -> None:
+        """Removes the seams between pairs of vertices. Pairs without one are ignored."""
+        seams = _seams(sheet_a, vertices_a, sheet_b, vertices_b)
+        run(lib.abut_cloth_unsew, self._handle, pointer(seams), len(seams))
 
     # ---- steps ----
 
@@ -327,7 +365,7 @@ class Cloth(Owner):
 
     def save(self) -> bytes:
         """Returns the state on which the next steps depend: positions, velocities, where bodies should be,
-        attachments and wind. It does not contain meshes, materials and options.
+        attachments, seams and wind. It does not contain meshes, materials and options.
 
         >>> import abut
         >>> cloth = abut.Cloth(gravity=(0, 0, -9.81))
@@ -368,6 +406,26 @@ class Cloth(Owner):
 def _counted(count: int, one: str, many: str = "") -> str:
     """Returns a count with its noun."""
     return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def _seams(
+    sheet_a: int,
+    vertices_a: ArrayLike,
+    sheet_b: int,
+    vertices_b: ArrayLike,
+    length: float = 0,
+    stiffness: float = 0,
+    speed: float = 0,
+) -> Array:
+    """Records of pairs of vertices."""
+    a, b = _vertices(vertices_a), _vertices(vertices_b)
+    if len(a) != len(b):
+        raise ArgumentError(f"vertices_b: {len(a)} vertices need as many others, and {len(b)} were given")
+    seams = np.zeros(len(a), record(_c.abut_cloth_seam))
+    seams["sheet_a"], seams["sheet_b"] = number(sheet_a, "sheet_a"), number(sheet_b, "sheet_b")
+    seams["vertex_a"], seams["vertex_b"] = a, b
+    seams["length"], seams["stiffness"], seams["speed"] = length, stiffness, speed
+    return seams
 
 
 def _vertices(value: Union[ArrayLike, int]) -> Any:

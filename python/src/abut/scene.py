@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Literal, Mapping, NamedTuple, Option
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import NONE, ArrayLike, Floats, host, pointer, pose as read_pose
+from ._arrays import NONE, ArrayLike, Floats, host, pointer, pose as read_pose, record as record_of
 from ._core import ArgumentError, Handle, Owner, byref, check, context, figures, get, lib, need, number, options, path_bytes, run
 from .mesh import Mesh, Path
 from .world import Step, World
@@ -84,6 +84,9 @@ class Scene(Owner):
         if len(pairs):
             ctypes.memmove(pairs.ctypes.data, arrays.ignored, pairs.nbytes)
         self._ignored = [(int(a), int(b)) for a, b in pairs]
+        self._seams = np.zeros(arrays.seam_count, record_of(_c.abut_cloth_seam))
+        if len(self._seams):
+            ctypes.memmove(self._seams.ctypes.data, arrays.seams, self._seams.nbytes)
         self.bodies: list[SceneBody] = [self._body(record) for record in self._records]
 
     def _body(self, record: Any) -> SceneBody:
@@ -140,7 +143,7 @@ class Scene(Owner):
 
     def world(self, seconds: float = 1 / 60, *, margin: float = 0, device: _device.Selector = None) -> World:
         """Creates a world with all bodies at the start; their ids are their indices in `bodies`. Characters are
-        deforming meshes, and pins are attached. `seconds` of a step determine the substeps of cloth."""
+        deforming meshes, pins are attached, and seams are sewn. `seconds` of a step determine the substeps of cloth."""
         if not seconds > 0:
             raise ArgumentError(f"seconds is {seconds}; it must be above 0")
         sheets = [body.mesh.triangle_count for body in self.bodies if body.kind == "cloth"]
@@ -160,6 +163,7 @@ class Scene(Owner):
             world.ignore(a, b)
         for index, record in enumerate(self._records):
             self._attach(world, index, record)
+        self._sew(world)
         return world
 
     def _add(self, world: World, index: int, record: Any, body: SceneBody) -> None:
@@ -194,6 +198,14 @@ class Scene(Owner):
         holder = None if record.pin_body == NONE else world.cloth_number(record.pin_body)
         sheet = world.cloth_number(index)
         world.cloth.attach(sheet, vertices, body=holder, stiffness=record.pin_stiffness)
+
+    def _sew(self, world: World) -> None:
+        if not len(self._seams):
+            return
+        seams = self._seams.copy()
+        for name in ("sheet_a", "sheet_b"):
+            seams[name] = [world.cloth_number(int(index)) for index in seams[name]]
+        run(lib.abut_cloth_sew, world.cloth._handle, pointer(seams), len(seams))
 
     def __repr__(self) -> str:
         return f"<abut.Scene of {len(self.bodies)} bodies>"

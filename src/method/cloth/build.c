@@ -270,14 +270,20 @@ static void keep_item(abut_cloth *c, const abut_cloth *old, int which, const clo
         memcpy(c->goal + to, old->goal + from, bytes);
 }
 
+/* The new number of a vertex of a sheet that existed before. */
+static uint32_t renumber_vertex(const abut_cloth *c, uint32_t old) {
+    for (uint32_t i = 0; i < cloth_count_of(c, SHEETS); i++) {
+        const cloth_item *item = cloth_item_of(c, SHEETS, i);
+        if (is_old(item) && old - item->old_vertex < item->mesh->vertex_count)
+            return item->vertex + (old - item->old_vertex);
+    }
+    return old;
+}
+
 /* Renumbers the vertex of an attachment and the triangle of its body. */
 static void keep_hold(abut_cloth *c, cloth_hold *hold) {
     const cloth_hold old = *hold;
-    for (uint32_t i = 0; i < cloth_count_of(c, SHEETS); i++) {
-        const cloth_item *item = cloth_item_of(c, SHEETS, i);
-        if (is_old(item) && old.vertex - item->old_vertex < item->mesh->vertex_count)
-            hold->vertex = item->vertex + (old.vertex - item->old_vertex);
-    }
+    hold->vertex = renumber_vertex(c, old.vertex);
     for (uint32_t i = 0; i < cloth_count_of(c, BODIES) && old.triangle != ABUT_NONE; i++) {
         const cloth_item *item = cloth_item_of(c, BODIES, i);
         if (is_old(item) && old.triangle - item->old_triangle < item->mesh->triangle_count)
@@ -296,6 +302,11 @@ static void keep_state(abut_cloth *c, const abut_cloth *old) {
         c->held_of[hold->vertex] = h;
         if (!(hold->compliance > 0))
             c->inverse_mass[hold->vertex] = 0;
+    }
+    for (size_t i = 0; i < c->seams.count; i++) { /* their order does not change */
+        cloth_seam *seam = &ABUTI_AT(&c->seams, cloth_seam, i);
+        for (int k = 0; k < 2; k++)
+            seam->vertex[k] = seam->of[k] = renumber_vertex(c, seam->of[k]);
     }
 }
 
@@ -333,9 +344,7 @@ void abuti_cloth_unbuild(abut_cloth *c) {
 abut_status abuti_cloth_build(abut_cloth *c) {
     if (c->is_built)
         return ABUT_OK;
-    abut_status status = cloth_fetch(c);
-    if (!status && c->is_prepared && c->backend->fetch_targets)
-        status = c->backend->fetch_targets(c);
+    abut_status status = cloth_fetch_all(c);
     if (status)
         return status;
     abut_cloth old = *c;

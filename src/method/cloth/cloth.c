@@ -1,4 +1,4 @@
-/* The public functions of a cloth except steps and attachments. */
+/* The public functions of a cloth except steps, attachments and seams. */
 #include "cloth/cloth.h"
 #include "device/array.h"
 #include "device/device.h"
@@ -64,8 +64,8 @@ void abut_cloth_destroy(abut_cloth *cloth) {
             abut_mesh_destroy(cloth_item_of(c, which, i)->mesh);
         abuti_release(context, c->groups[which].items.data);
     }
-    ABUTI_RELEASE(context, c->holds.data, c->given.data, c->impacts.data, c->barriers.data,
-                  c->stops.data, c);
+    ABUTI_RELEASE(context, c->holds.data, c->given.data, c->seams.data, c->impacts.data,
+                  c->barriers.data, c->stops.data, c);
     abut_context_destroy(context);
 }
 
@@ -153,6 +153,8 @@ static abut_status remove_item(const char *function, abut_cloth *c, int which, u
     cloth_group *g = &c->groups[which];
     cloth_item *item = cloth_item_of(c, which, index);
     abuti_cloth_drop_holds(c, which, item);
+    if (which == SHEETS)
+        abuti_cloth_drop_seams(c, item);
     g->count--;
     g->vertices -= item->mesh->vertex_count;
     g->triangles -= item->mesh->triangle_count;
@@ -227,6 +229,7 @@ abut_status abut_cloth_get_info(const abut_cloth *cloth, abut_cloth_info *info) 
     found.body_triangle_count = cloth->groups[BODIES].triangles;
     found.attachment_count = (uint32_t)cloth->holds.count;
     found.guarantee = abuti_cloth_guarantee(cloth);
+    found.seam_count = (uint32_t)cloth->seams.count;
     return abuti_info_write(info, &found, sizeof found, __func__);
 }
 
@@ -436,6 +439,12 @@ abut_status abut_cloth_get_energy(abut_cloth *cloth, abut_cloth_energy *energy) 
     for (uint32_t i = 0; i < c->hinge_count; i++) {
         double off = abuti_cloth_bend(&c->hinges[i], x) - c->hinges[i].rest;
         e.elastic += 0.5 * off * off / c->hinges[i].compliance;
+    }
+    for (size_t i = 0; i < c->seams.count; i++) {
+        const cloth_seam *seam = &ABUTI_AT(&c->seams, cloth_seam, i);
+        double off = cloth_length(v3_sub(x[seam->of[1]], x[seam->of[0]])) - seam->rest;
+        if (seam->compliance > 0)
+            e.elastic += 0.5 * off * off / seam->compliance;
     }
     return abuti_info_write(energy, &e, sizeof e, __func__);
 }

@@ -48,10 +48,11 @@ __kernel GROUP_OF(GROUP) void cloth_find_selves(
     cloth_search s, uint vertices, __global const uint *heads, __global const cloth_face *list,
     __global const uint *corners, __global const uint *begin, __global const uint *faces,
     __global const uint *part_of, __global const cloth_part *parts, __global const vec3 *rest,
-    __global const vec3 *x, __local uint *counts, __local uint *found, __local double *sqs,
-    __local uint *best_faces, __local uint *lanes, __global cloth_self *selves,
-    __global uint *corner_heads, __global uint *corner_chain, __global cloth_totals *totals) {
-    const cloth_sheets all = {corners, begin, faces, part_of, parts, rest, x};
+    __global const vec3 *x, __global const uint *knot_begin, __global const cloth_knot *knots,
+    __local uint *counts, __local uint *found, __local double *sqs, __local uint *best_faces,
+    __local uint *lanes, __global cloth_self *selves, __global uint *corner_heads,
+    __global uint *corner_chain, __global cloth_totals *totals) {
+    const cloth_sheets all = {corners, begin, faces, part_of, parts, rest, x, knot_begin, knots};
     const uint v = (uint)get_global_id(0) / CELL_LANES, item = (uint)get_local_id(0);
     const uint lane = item % CELL_LANES;
     __local uint *count = counts + item / CELL_LANES,
@@ -76,12 +77,12 @@ __kernel GROUP_OF(GROUP) void cloth_find_selves(
                 if (k < LIST_FACES)
                     mine[k] = f;
                 else
-                    cloth_try_face(&all, v, f, normal, best);
+                    cloth_try_face(&s, &all, v, f, normal, best);
             }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = lane; k < *count && k < LIST_FACES; k += CELL_LANES)
-        cloth_try_face(&all, v, mine[k], normal, best);
+        cloth_try_face(&s, &all, v, mine[k], normal, best);
     for (uint side = 0; side < 2; side++) {
         barrier(CLK_LOCAL_MEM_FENCE);
         sqs[item] = best[side].sq;
@@ -185,6 +186,15 @@ GROUP_OF(GROUP) void cloth_place_holds(uint count, uint vertices, __global const
     list[i] = h;
 }
 
+/* One work-item per seam: its length at the start of the step. */
+__kernel GROUP_OF(GROUP) void cloth_measure_seams(uint count, __global const vec3 *start,
+                                                  __global cloth_seam *seams,
+                                                  __global cloth_totals *totals) {
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        atomic_max(&totals->widest, as_uint((float)cloth_measure_seam(&seams[i], start)));
+}
+
 /* ---- a substep ---- */
 
 __kernel GROUP_OF(GROUP) void cloth_volumes(uint count, __global const cloth_block *blocks,
@@ -240,8 +250,9 @@ __kernel GROUP_OF(GROUP) void cloth_move(cloth_substep s, uint vertices, __globa
 __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
     cloth_substep s, uint begin, __global const cloth_patch *patches, __global const uint *list,
     __global const uint *rounds, __global const cloth_hinge *hinges,
-    __global const cloth_edge *edges, __global const double *w, __global const uint *held_of,
-    __global cloth_hold *holds, __local vec3 *at, __local double *inverse, __global vec3 *next) {
+    __global const cloth_edge *edges, __global const cloth_seam *seams, __global const double *w,
+    __global const uint *held_of, __global cloth_hold *holds, __local vec3 *at,
+    __local double *inverse, __global vec3 *next) {
     const cloth_patch p = patches[begin + get_group_id(0)];
     const uint item = (uint)get_local_id(0);
     const cloth_pins pins = {list + p.first, held_of, holds};
@@ -251,19 +262,19 @@ __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
         inverse[i] = w[v];
     }
     /* loads for the next round overlap with this one */
-    uint from = rounds[p.first_round[0]], to = from;
+    uint from = rounds[p.first_round[CLOTH_HINGES]], to = from;
     cloth_hinge hinge;
-    if (p.rounds[0]) {
-        to = rounds[p.first_round[0] + 1];
+    if (p.rounds[CLOTH_HINGES]) {
+        to = rounds[p.first_round[CLOTH_HINGES] + 1];
         if (from + item < to)
             hinge = hinges[from + item];
     }
-    for (uint k = 0; k < p.rounds[0]; k++) {
+    for (uint k = 0; k < p.rounds[CLOTH_HINGES]; k++) {
         cloth_hinge mine = hinge;
         const bool has_one = from + item < to;
         from = to;
-        if (k + 1 < p.rounds[0]) {
-            to = rounds[p.first_round[0] + k + 2];
+        if (k + 1 < p.rounds[CLOTH_HINGES]) {
+            to = rounds[p.first_round[CLOTH_HINGES] + k + 2];
             if (from + item < to)
                 hinge = hinges[from + item];
         }
@@ -271,25 +282,34 @@ __kernel GROUP_OF(PATCH_LANES) void cloth_solve(
         if (has_one)
             cloth_hold_hinge(&s, mine, &pins, inverse, at);
     }
-    from = to = rounds[p.first_round[1]];
+    from = to = rounds[p.first_round[CLOTH_EDGES]];
     cloth_edge edge;
-    if (p.rounds[1]) {
-        to = rounds[p.first_round[1] + 1];
+    if (p.rounds[CLOTH_EDGES]) {
+        to = rounds[p.first_round[CLOTH_EDGES] + 1];
         if (from + item < to)
             edge = edges[from + item];
     }
-    for (uint k = 0; k < p.rounds[1]; k++) {
+    for (uint k = 0; k < p.rounds[CLOTH_EDGES]; k++) {
         cloth_edge mine = edge;
         const bool has_one = from + item < to;
         from = to;
-        if (k + 1 < p.rounds[1]) {
-            to = rounds[p.first_round[1] + k + 2];
+        if (k + 1 < p.rounds[CLOTH_EDGES]) {
+            to = rounds[p.first_round[CLOTH_EDGES] + k + 2];
             if (from + item < to)
                 edge = edges[from + item];
         }
         SYNCHRONIZE();
         if (has_one)
             cloth_hold_edge(&s, mine, &pins, inverse, at);
+    }
+    /* few, and not in most patches */
+    from = rounds[p.first_round[CLOTH_SEAMS]];
+    for (uint k = 0; k < p.rounds[CLOTH_SEAMS]; k++) {
+        to = rounds[p.first_round[CLOTH_SEAMS] + k + 1];
+        SYNCHRONIZE();
+        if (from + item < to)
+            cloth_hold_seam(&s, seams[from + item], &pins, inverse, at);
+        from = to;
     }
     SYNCHRONIZE();
     for (uint i = item; i < p.count; i += PATCH_LANES)

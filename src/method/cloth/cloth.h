@@ -52,12 +52,12 @@ enum { SHEETS, BODIES };
 /* Patches and their constraints; see solver_shared.h. */
 typedef struct cloth_patches {
     bool is_made;
-    abuti_vector patches;        /* cloth_patch, by phase */
-    uint32_t ends[CLOTH_PHASES]; /* of phases in them */
-    uint32_t largest;            /* largest number of vertices of a patch */
-    abuti_vector list;           /* uint32_t: vertices of all patches */
-    abuti_vector rounds;         /* uint32_t: first constraints of all rounds */
-    abuti_vector constraints[2]; /* cloth_hinge, cloth_edge */
+    abuti_vector patches;                  /* cloth_patch, by phase */
+    uint32_t ends[CLOTH_PHASES];           /* of phases in them */
+    uint32_t largest;                      /* largest number of vertices of a patch */
+    abuti_vector list;                     /* uint32_t: vertices of all patches */
+    abuti_vector rounds;                   /* uint32_t: first constraints of all rounds */
+    abuti_vector constraints[CLOTH_KINDS]; /* cloth_hinge, cloth_edge, cloth_seam */
 } cloth_patches;
 
 /* The first patch of a phase, and their number. */
@@ -112,6 +112,11 @@ struct abut_cloth {
     abuti_vector given; /* vec3: for each hold the caller's target in the last step and in this */
     uint32_t *held_of;  /* per vertex: its hold, or ABUT_NONE */
     bool holds_changed; /* since the last step */
+
+    /* seams.c */
+    abuti_vector seams;   /* cloth_seam, by vertices: the lower one first */
+    uint32_t *knot_begin; /* per vertex, and the end: the knots near it; null without seams */
+    abuti_vector knots;   /* cloth_knot */
 
     /* the first step after a build */
     bool is_prepared, is_checked; /* checked: the positions are free of intersections */
@@ -198,6 +203,16 @@ bool abuti_cloth_weights_are_valid(const double weights[3], double offset);
 /* Called after a step was accepted. */
 void abuti_cloth_finish_holds(abut_cloth *c);
 
+/* ---- seams.c ---- */
+
+/* Removes the seams of a sheet. */
+void abuti_cloth_drop_seams(abut_cloth *c, const cloth_item *sheet);
+/* Finds the knots near each vertex. */
+abut_status abuti_cloth_find_knots(abut_cloth *c);
+void abuti_cloth_release_knots(abut_cloth *c);
+/* Whether seams are in order, and each has two vertices of sheets and valid numbers. */
+bool abuti_cloth_seams_are_valid(const abut_cloth *c, const cloth_seam *seams, size_t count);
+
 /* ---- the solver ---- */
 
 /* The parameters of substep i of a step. */
@@ -262,10 +277,21 @@ typedef struct cloth_backend {
 static inline abut_status cloth_fetch(abut_cloth *c) {
     return c->backend->fetch ? c->backend->fetch(c) : ABUT_OK;
 }
+/* The same, also the targets of bodies. */
+static inline abut_status cloth_fetch_all(abut_cloth *c) {
+    abut_status status = cloth_fetch(c);
+    return !status && c->is_prepared && c->backend->fetch_targets ? c->backend->fetch_targets(c)
+                                                                  : status;
+}
 /* Builds, then makes the state on the host current. */
 static inline abut_status cloth_open(abut_cloth *c) {
     abut_status status = abuti_cloth_build(c);
     return status ? status : cloth_fetch(c);
+}
+/* The same, also the targets of bodies. */
+static inline abut_status cloth_open_all(abut_cloth *c) {
+    abut_status status = abuti_cloth_build(c);
+    return status ? status : cloth_fetch_all(c);
 }
 
 extern const cloth_backend abuti_cloth_on_cpu;    /* solver.c */

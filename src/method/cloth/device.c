@@ -19,6 +19,7 @@ enum {
     SCALE_CONTACTS,
     FIND_TOUCHES,
     PLACE_HOLDS,
+    MEASURE_SEAMS,
     VOLUMES,
     PRESSURES_OF,
     MOVE,
@@ -37,6 +38,7 @@ static const abuti_kernel_source sources[KERNELS] = {
     [SCALE_CONTACTS] = KERNEL("scale_contacts"),
     [FIND_TOUCHES] = KERNEL("find_touches"),
     [PLACE_HOLDS] = KERNEL("place_holds"),
+    [MEASURE_SEAMS] = KERNEL("measure_seams"),
     [VOLUMES] = KERNEL("volumes"),
     [PRESSURES_OF] = KERNEL("pressures"),
     [MOVE] = KERNEL("move"),
@@ -60,6 +62,9 @@ enum {
     ROUNDS,
     HINGES,
     EDGES,
+    SEAMS,
+    KNOT_BEGIN,
+    KNOTS,
     HEADS,
     FACE_LIST,
     SELVES,
@@ -160,8 +165,14 @@ static abut_status prepare(abut_cloth *c) {
         [PATCHES] = {p->patches.count, sizeof(cloth_patch), p->patches.data},
         [LIST] = {p->list.count, sizeof(uint32_t), p->list.data},
         [ROUNDS] = {p->rounds.count, sizeof(uint32_t), p->rounds.data},
-        [HINGES] = {p->constraints[0].count, sizeof(cloth_hinge), p->constraints[0].data},
-        [EDGES] = {p->constraints[1].count, sizeof(cloth_edge), p->constraints[1].data},
+        [HINGES] = {p->constraints[CLOTH_HINGES].count, sizeof(cloth_hinge),
+                    p->constraints[CLOTH_HINGES].data},
+        [EDGES] = {p->constraints[CLOTH_EDGES].count, sizeof(cloth_edge),
+                   p->constraints[CLOTH_EDGES].data},
+        [SEAMS] = {p->constraints[CLOTH_SEAMS].count, sizeof(cloth_seam),
+                   p->constraints[CLOTH_SEAMS].data},
+        [KNOT_BEGIN] = {c->knot_begin ? n + 1 : 0, sizeof(uint32_t), c->knot_begin},
+        [KNOTS] = {c->knots.count, sizeof(cloth_knot), c->knots.data},
         [HEADS] = {(size_t)c->search.mask + 1, sizeof(uint32_t), NULL},
         [FACE_LIST] = {c->triangles, sizeof(cloth_face), NULL},
         [SELVES] = {2 * n, sizeof(cloth_self), NULL},
@@ -267,7 +278,7 @@ static abut_status find_contacts(abut_cloth *c) {
         ABUTI_KIT_RUN(&d->kit, FIND_SELVES, (size_t)c->vertices * CELL_LANES, GROUP,
                       ABUTI_VALUE(c->search), ABUTI_VALUE(c->vertices), DATA(HEADS),
                       DATA(FACE_LIST), DATA(CORNERS), DATA(FACE_BEGIN), DATA(FACES), DATA(PART_OF),
-                      DATA(PARTS), DATA(REST), ARRAY(start),
+                      DATA(PARTS), DATA(REST), ARRAY(start), DATA(KNOT_BEGIN), DATA(KNOTS),
                       ABUTI_LOCAL_MEMORY(per_group * sizeof(uint32_t)),
                       ABUTI_LOCAL_MEMORY(per_group * LIST_FACES * sizeof(uint32_t)),
                       ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)), ABUTI_LOCAL_MEMORY(group_words),
@@ -299,9 +310,11 @@ static abut_status advance(abut_cloth *c, double seconds) {
     struct cloth_device *d = c->device;
     const cloth_patches *p = &c->patches;
     const abuti_buffer *x = &c->arrays.start.buffer->memory, *velocity = &d->kit.buffers[VELOCITY];
-    const uint32_t holds = (uint32_t)c->holds.count;
+    const uint32_t holds = (uint32_t)c->holds.count, seams = (uint32_t)c->seams.count;
     ABUTI_KIT_RUN(&d->kit, PLACE_HOLDS, holds, GROUP, ABUTI_VALUE(holds), ABUTI_VALUE(c->vertices),
                   DATA(BODY_CORNERS), ARRAY(start), DATA(BODY_END), DATA(GIVEN), DATA(HOLDS));
+    ABUTI_KIT_RUN(&d->kit, MEASURE_SEAMS, seams, GROUP, ABUTI_VALUE(seams), ARRAY(start),
+                  DATA(SEAMS), DATA(TOTALS));
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = abuti_cloth_substep(c, seconds, i);
         const abuti_buffer *now = &d->kit.buffers[i & 1 ? NOW_B : NOW_A],
@@ -316,8 +329,8 @@ static abut_status advance(abut_cloth *c, double seconds) {
             const uint32_t begin = cloth_first_patch(p, phase);
             ABUTI_KIT_GROUPS(&d->kit, SOLVE, cloth_patch_count(p, phase), PATCH_LANES,
                              ABUTI_VALUE(s), ABUTI_VALUE(begin), DATA(PATCHES), DATA(LIST),
-                             DATA(ROUNDS), DATA(HINGES), DATA(EDGES), DATA(INVERSE_MASS),
-                             DATA(HELD_OF), DATA(HOLDS),
+                             DATA(ROUNDS), DATA(HINGES), DATA(EDGES), DATA(SEAMS),
+                             DATA(INVERSE_MASS), DATA(HELD_OF), DATA(HOLDS),
                              ABUTI_LOCAL_MEMORY(p->largest * sizeof(vec3)),
                              ABUTI_LOCAL_MEMORY(p->largest * sizeof(double)), ABUTI_BUFFER(next));
         }

@@ -3,11 +3,11 @@
  * have about equal sizes. A constraint belongs to one of three phases:
  *
  *   0. all its vertices are in one group: a patch per group;
- *   1. seams: its vertices are in two groups, and constraints of other pairs of groups have none of
- *      them: a patch per pair;
+ *   1. borders: its vertices are in two groups, and constraints of other pairs of groups have none
+ *      of them: a patch per pair;
  *   2. corners: all others, a patch per connected component.
  *
- * Patches of a phase have no vertex in common. */
+ * Patches of a phase have no vertex in common. Seams are constraints as the others are. */
 #include "cloth/cloth.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct place {
     uint32_t vertex;
 } place;
 
-/* Hinges or edges of all sheets; each begins with its vertices. */
+/* Hinges, edges or seams of all sheets; each begins with its vertices. */
 typedef struct kind {
     const unsigned char *from;
     uint32_t count, corners;
@@ -35,20 +35,20 @@ typedef struct member {
  * vertices with very many edges, are applied one after the other. */
 enum { COLOURS = 64, LAST_COLOUR = COLOURS - 1 };
 
-/* Seams of a vertex: none, or those of several pairs of groups. */
-#define NO_SEAM UINT64_MAX
-#define SEVERAL_SEAMS (UINT64_MAX - 1)
+/* Borders of a vertex: none, or those of several pairs of groups. */
+#define NO_BORDER UINT64_MAX
+#define SEVERAL_BORDERS (UINT64_MAX - 1)
 
 typedef struct cutter {
     abut_cloth *c;
     cloth_patches *made;
-    place *places;   /* of all vertices, by group */
-    uint32_t *of;    /* the group of each vertex */
-    uint64_t *seams; /* the pair of groups of its constraints */
-    uint32_t *root;  /* a vertex of the same component of corners */
-    uint32_t *local; /* its index in the current patch; ABUT_NONE if it is not there */
-    uint64_t *used;  /* colours that its constraints have */
-    kind kinds[2];   /* hinges, edges */
+    place *places;     /* of all vertices, by group */
+    uint32_t *of;      /* the group of each vertex */
+    uint64_t *borders; /* the pair of groups of its constraints */
+    uint32_t *root;    /* a vertex of the same component of corners */
+    uint32_t *local;   /* its index in the current patch; ABUT_NONE if it is not there */
+    uint64_t *used;    /* colours that its constraints have */
+    kind kinds[CLOTH_KINDS];
     member *members;
     uint32_t count;
 } cutter;
@@ -89,7 +89,7 @@ static const uint32_t *corners_of(const cutter *t, const member *m) {
     return (const uint32_t *)(const void *)(k->from + m->index * k->bytes);
 }
 
-/* The pair of groups of a constraint; one group twice, or SEVERAL_SEAMS for more than two. */
+/* The pair of groups of a constraint; one group twice, or SEVERAL_BORDERS for more than two. */
 static uint64_t pair_of(const cutter *t, const member *m) {
     const uint32_t *v = corners_of(t, m), corners = t->kinds[m->kind].corners;
     uint32_t low = t->of[v[0]], high = low;
@@ -99,7 +99,7 @@ static uint64_t pair_of(const cutter *t, const member *m) {
     }
     for (uint32_t a = 0; a < corners; a++)
         if (t->of[v[a]] != low && t->of[v[a]] != high)
-            return SEVERAL_SEAMS;
+            return SEVERAL_BORDERS;
     return (uint64_t)low << 32 | high;
 }
 
@@ -115,17 +115,17 @@ static void find_phases(cutter *t) {
         member *m = &t->members[i];
         const uint32_t *v = corners_of(t, m);
         m->key = pair_of(t, m);
-        m->phase = m->key == SEVERAL_SEAMS || m->key >> 32 != (uint32_t)m->key;
+        m->phase = m->key == SEVERAL_BORDERS || m->key >> 32 != (uint32_t)m->key;
         for (uint32_t a = 0; a < t->kinds[m->kind].corners && m->phase; a++) {
-            uint64_t *seam = &t->seams[v[a]];
-            *seam = *seam == NO_SEAM || *seam == m->key ? m->key : SEVERAL_SEAMS;
+            uint64_t *border = &t->borders[v[a]];
+            *border = *border == NO_BORDER || *border == m->key ? m->key : SEVERAL_BORDERS;
         }
     }
     for (uint32_t i = 0; i < t->count; i++) {
         member *m = &t->members[i];
         const uint32_t *v = corners_of(t, m);
         for (uint32_t a = 0; a < t->kinds[m->kind].corners && m->phase == 1; a++)
-            if (t->seams[v[a]] == SEVERAL_SEAMS)
+            if (t->borders[v[a]] == SEVERAL_BORDERS)
                 m->phase = 2;
     }
 }
@@ -147,13 +147,13 @@ static void find_components(cutter *t) {
 
 /* Gives each constraint the first colour that none of its vertices has in its phase. */
 static void colour(cutter *t) {
-    for (int turn = 0; turn < 2 * CLOTH_PHASES; turn++) {
+    for (int turn = 0; turn < CLOTH_KINDS * CLOTH_PHASES; turn++) {
         memset(t->used, 0, t->c->vertices * sizeof *t->used);
         for (uint32_t i = 0; i < t->count; i++) {
             member *m = &t->members[i];
             const uint32_t *v = corners_of(t, m), corners = t->kinds[m->kind].corners;
             uint64_t taken = 0;
-            if (2 * m->phase + m->kind != turn)
+            if (CLOTH_KINDS * m->phase + m->kind != turn)
                 continue;
             for (uint32_t a = 0; a < corners; a++)
                 taken |= t->used[v[a]];
@@ -232,7 +232,7 @@ static abut_status make_patch(cutter *t, const member **list, const member *end)
     const member *last = *list;
     while (last < end && is_same_patch(last, *list))
         last++;
-    for (int which = 0; which < 2; which++)
+    for (int which = 0; which < CLOTH_KINDS; which++)
         if (place_constraints(t, p, which, list, last))
             return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < p->count; i++)
@@ -246,7 +246,7 @@ static abut_status make_patch(cutter *t, const member **list, const member *end)
 static void group_vertices(cutter *t) {
     for (uint32_t i = 0; i < t->c->vertices; i++) {
         t->places[i] = (place){0, i};
-        t->seams[i] = NO_SEAM;
+        t->borders[i] = NO_BORDER;
         t->root[i] = i;
         t->local[i] = ABUT_NONE;
     }
@@ -261,17 +261,16 @@ static void group_vertices(cutter *t) {
 
 static abut_status cut(cutter *t) {
     const size_t n = t->c->vertices;
-    t->count = t->kinds[0].count + t->kinds[1].count;
+    for (int which = 0; which < CLOTH_KINDS; which++)
+        t->count += t->kinds[which].count;
     if (ABUTI_ALLOCATE(t->c->context, ABUTI_ZEROED(t->members, t->count), ABUTI_ARRAY(t->places, n),
-                       ABUTI_ARRAY(t->of, n), ABUTI_ARRAY(t->seams, n), ABUTI_ARRAY(t->root, n),
+                       ABUTI_ARRAY(t->of, n), ABUTI_ARRAY(t->borders, n), ABUTI_ARRAY(t->root, n),
                        ABUTI_ARRAY(t->local, n), ABUTI_ARRAY(t->used, n)))
         return ABUT_ERROR_MEMORY;
     group_vertices(t);
-    for (uint32_t i = 0; i < t->count; i++) {
-        const bool is_edge = i >= t->kinds[0].count;
-        t->members[i].kind = is_edge;
-        t->members[i].index = is_edge ? i - t->kinds[0].count : i;
-    }
+    for (uint32_t which = 0, i = 0; which < CLOTH_KINDS; which++)
+        for (uint32_t k = 0; k < t->kinds[which].count; k++)
+            t->members[i++] = (member){.kind = (unsigned char)which, .index = k};
     find_phases(t);
     find_components(t);
     colour(t);
@@ -289,16 +288,20 @@ static abut_status cut(cutter *t) {
 abut_status abuti_cloth_divide(abut_cloth *c) {
     cutter t = {.c = c,
                 .made = &c->patches,
-                .kinds = {{.from = (const unsigned char *)c->hinges,
-                           .count = c->hinge_count,
-                           .corners = 4,
-                           .bytes = sizeof *c->hinges},
-                          {.from = (const unsigned char *)c->edges,
-                           .count = c->edge_count,
-                           .corners = 2,
-                           .bytes = sizeof *c->edges}}};
+                .kinds = {[CLOTH_HINGES] = {.from = (const unsigned char *)c->hinges,
+                                            .count = c->hinge_count,
+                                            .corners = 4,
+                                            .bytes = sizeof *c->hinges},
+                          [CLOTH_EDGES] = {.from = (const unsigned char *)c->edges,
+                                           .count = c->edge_count,
+                                           .corners = 2,
+                                           .bytes = sizeof *c->edges},
+                          [CLOTH_SEAMS] = {.from = c->seams.data,
+                                           .count = (uint32_t)c->seams.count,
+                                           .corners = 2,
+                                           .bytes = sizeof(cloth_seam)}}};
     abut_status status = cut(&t);
-    ABUTI_RELEASE(c->context, t.members, t.places, t.of, t.seams, t.root, t.local, t.used);
+    ABUTI_RELEASE(c->context, t.members, t.places, t.of, t.borders, t.root, t.local, t.used);
     if (status)
         abuti_cloth_free_patches(c);
     c->patches.is_made = !status;
@@ -307,7 +310,8 @@ abut_status abuti_cloth_divide(abut_cloth *c) {
 
 void abuti_cloth_free_patches(abut_cloth *c) {
     cloth_patches *p = &c->patches;
-    ABUTI_RELEASE(c->context, p->patches.data, p->list.data, p->rounds.data, p->constraints[0].data,
-                  p->constraints[1].data);
+    ABUTI_RELEASE(c->context, p->patches.data, p->list.data, p->rounds.data,
+                  p->constraints[CLOTH_HINGES].data, p->constraints[CLOTH_EDGES].data,
+                  p->constraints[CLOTH_SEAMS].data);
     memset(p, 0, sizeof *p);
 }

@@ -115,7 +115,7 @@ static void find_faces(const abut_cloth *c, const cloth_sheets *all, uint32_t v,
             continue;
         for (uint32_t i = h->heads[bucket]; i < h->heads[bucket + 1]; i++)
             if (cloth_is_in_reach(&h->faces[i], at, reach)) {
-                cloth_try_face(all, v, h->faces[i].face, normal, best);
+                cloth_try_face(&c->search, all, v, h->faces[i].face, normal, best);
                 reach = sqrt(fmax(best[0].sq, best[1].sq));
             }
     }
@@ -170,7 +170,9 @@ static void find_contacts_of(void *data, size_t chunk, size_t begin, size_t end)
                               c->part_of,
                               c->parts,
                               sheets->mesh->positions,
-                              c->position};
+                              c->position,
+                              c->knot_begin,
+                              c->knots.data};
     cloth_totals totals = c->totals;
     for (size_t i = begin; i < end; i++) {
         const uint32_t v = (uint32_t)i;
@@ -301,25 +303,29 @@ static void solve_patches(void *data, size_t chunk, size_t begin, size_t end) {
     abut_cloth *c = t->c;
     const cloth_host *h = t->h;
     const cloth_patches *all = &c->patches;
-    const cloth_hinge *hinges = all->constraints[0].data;
-    const cloth_edge *edges = all->constraints[1].data;
+    const cloth_hinge *hinges = all->constraints[CLOTH_HINGES].data;
+    const cloth_edge *edges = all->constraints[CLOTH_EDGES].data;
+    const cloth_seam *seams = all->constraints[CLOTH_SEAMS].data;
     const uint32_t *rounds = all->rounds.data;
     vec3 *at = h->at + chunk * all->largest;
     double *inverse = h->inverse + chunk * all->largest;
     for (size_t k = begin; k < end; k++) {
         const cloth_patch *p = &ABUTI_AT(&all->patches, cloth_patch, t->first + k);
         const uint32_t *list = &ABUTI_AT(&all->list, uint32_t, p->first);
-        const uint32_t *hinge_rounds = rounds + p->first_round[0],
-                       *edge_rounds = rounds + p->first_round[1];
+        const uint32_t *hinge_rounds = rounds + p->first_round[CLOTH_HINGES],
+                       *edge_rounds = rounds + p->first_round[CLOTH_EDGES],
+                       *seam_rounds = rounds + p->first_round[CLOTH_SEAMS];
         const cloth_pins pins = {list, c->held_of, c->holds.data};
         for (uint32_t i = 0; i < p->count; i++) {
             at[i] = h->next[list[i]];
             inverse[i] = c->inverse_mass[list[i]];
         }
-        for (uint32_t i = hinge_rounds[0]; i < hinge_rounds[p->rounds[0]]; i++)
+        for (uint32_t i = hinge_rounds[0]; i < hinge_rounds[p->rounds[CLOTH_HINGES]]; i++)
             cloth_hold_hinge(&t->s, hinges[i], &pins, inverse, at);
-        for (uint32_t i = edge_rounds[0]; i < edge_rounds[p->rounds[1]]; i++)
+        for (uint32_t i = edge_rounds[0]; i < edge_rounds[p->rounds[CLOTH_EDGES]]; i++)
             cloth_hold_edge(&t->s, edges[i], &pins, inverse, at);
+        for (uint32_t i = seam_rounds[0]; i < seam_rounds[p->rounds[CLOTH_SEAMS]]; i++)
+            cloth_hold_seam(&t->s, seams[i], &pins, inverse, at);
         for (uint32_t i = 0; i < p->count; i++)
             h->next[list[i]] = at[i];
     }
@@ -348,6 +354,12 @@ static abut_status begin_step(abut_cloth *c) {
         cloth_place_hold(hold, c->groups[BODIES].indices, c->position + c->vertices,
                          cloth_body_end(c), &ABUTI_AT(&c->given, vec3, 2 * (size_t)i),
                          c->position[hold->vertex]);
+    }
+    const abuti_vector *seams = &c->patches.constraints[CLOTH_SEAMS];
+    for (size_t i = 0; i < seams->count; i++) {
+        const uint32_t wide =
+            cloth_bits_of(cloth_measure_seam(&ABUTI_AT(seams, cloth_seam, i), c->position));
+        c->totals.widest = wide > c->totals.widest ? wide : c->totals.widest;
     }
     return ABUT_OK;
 }

@@ -63,7 +63,8 @@ enum { PATCH_OWN = 128, PATCH_LANES = 64, PATCH_ALL = 1024 };
  * of cells around it; and the faces that they share. */
 enum { CLOTH_GROUP = 64, CELL_LANES = 32, LIST_FACES = 256 };
 
-enum { CLOTH_PHASES = 3 };
+/* Kinds of constraints, in the order in which a patch applies them. */
+enum { CLOTH_PHASES = 3, CLOTH_HINGES = 0, CLOTH_EDGES, CLOTH_SEAMS, CLOTH_KINDS };
 
 /* Keeps the length of an edge. */
 typedef struct cloth_edge {
@@ -78,6 +79,15 @@ typedef struct cloth_hinge {
     word32 vertex[4]; /* of the edge, then the opposite ones */
     double k[4], rest, compliance;
 } cloth_hinge;
+
+/* Two sewn vertices. Each step brings them nearer to their length at rest by at most speed times
+ * its seconds, in proportion to time, so that panels that start far apart close gradually. */
+typedef struct cloth_seam {
+    word32 vertex[2];
+    word32 of[2];                   /* the same vertices among those of all sheets */
+    double rest, compliance, speed; /* m, m/N, m/s */
+    double from;                    /* their distance at the start of the step */
+} cloth_seam;
 
 /* A vertex near a body: it stays on its side of a plane that moves with the body. */
 typedef struct cloth_touch {
@@ -137,26 +147,29 @@ static inline double cloth_mean(double a, double b) {
 typedef struct cloth_substep {
     double h, per_h2;  /* seconds; 1 / h^2 */
     double from, to;   /* fractions of the step, 0 to 1 */
+    double passed;     /* seconds of the step at the end of the substep */
     double drag;       /* the following as in abut_cloth_options */
     double least_bend; /* below it a hinge has no direction */
     vec3 gravity, wind;
     word32 has_holds, has_touches, has_selves, has_pressure;
 } cloth_substep;
 
-/* Rounds of hinges, then of edges. The constraints of a round have no vertex in common; a list has
- * the first constraint of each round, and the end of the last one. Vertex indices of constraints
- * are local to the patch. */
+/* Rounds of hinges, then of edges and of seams. The constraints of a round have no vertex in
+ * common; a list has the first constraint of each round, and the end of the last one. Vertex
+ * indices of constraints are local to the patch. */
 typedef struct cloth_patch {
     word32 first, count; /* in the list of vertices */
-    word32 first_round[2], rounds[2];
+    word32 first_round[CLOTH_KINDS], rounds[CLOTH_KINDS];
 } cloth_patch;
 
 /* Totals of a step over all vertices. */
 typedef struct cloth_totals {
     word32 deepest;  /* bits of a float that is not negative, which are ordered as floats are */
     word32 thinnest; /* the same */
+    word32 widest;   /* the same: the largest distance of sewn vertices beyond their length */
     word32 contacts;
     word32 odd; /* 1: a vertex of a sheet is outside the valid range, 2: of a body */
+    word32 spare;
 } cloth_totals;
 
 /* ---- forces ---- */
@@ -313,6 +326,36 @@ static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g
     return true;
 }
 
+/* The same for a seam: a spring that moves its vertices at most to the distance that they may have
+ * reached, so that they do not approach faster. A thread that is not taut does not push. */
+static inline bool cloth_pull_seam(const cloth_substep *s, const cloth_seam *e, const double *w,
+                                   const vec3 *x, vec3 *along, double *part) {
+    vec3 d = v3_sub(x[1], x[0]);
+    double length = cloth_length(d), weight = w[0] + w[1];
+    double reach = e->speed * s->passed, off = e->rest - e->from;
+    double reached = e->from + (off < -reach ? -reach : off > reach ? reach : off);
+    if (!(weight > 0) || !(length > 0))
+        return false;
+    double push = (length - e->rest) / (weight + e->compliance * s->per_h2);
+    double limit = (length - reached) / weight;
+    if (reached > e->rest && push > 0)
+        push = limit < 0 ? 0 : limit < push ? limit : push;
+    if (reached < e->rest && push < 0)
+        push = limit > 0 ? 0 : limit > push ? limit : push;
+    double lambda = push / length;
+    *along = d;
+    part[0] = lambda;
+    part[1] = -lambda;
+    return true;
+}
+
+/* Sets the distance of sewn vertices at the start of a step. Returns by how much it is beyond their
+ * length. */
+static inline double cloth_measure_seam(ABUTI_GLOBAL cloth_seam *e, const ABUTI_GLOBAL vec3 *x) {
+    e->from = cloth_length(v3_sub(x[e->of[1]], x[e->of[0]]));
+    return e->from > e->rest ? e->from - e->rest : 0;
+}
+
 /* The vertices of a patch and their holds. */
 typedef struct cloth_pins {
     const ABUTI_GLOBAL word32 *list; /* of its vertices */
@@ -347,6 +390,7 @@ static inline void cloth_load_pin(const cloth_pins *pins, word32 vertex, double 
     }
 CLOTH_HOLD(cloth_hold_edge, cloth_edge, 2, cloth_pull_edge)
 CLOTH_HOLD(cloth_hold_hinge, cloth_hinge, 4, cloth_pull_hinge)
+CLOTH_HOLD(cloth_hold_seam, cloth_seam, 2, cloth_pull_seam)
 
 /* ---- contacts ---- */
 
@@ -476,7 +520,7 @@ typedef struct cloth_search {
     double cell;  /* of the grid: the centre of a face that is in range is not further away */
     double range; /* distance at which a face is near */
     word32 mask;  /* number of buckets, a power of two, minus one */
-    word32 spare;
+    word32 has_seams;
 } cloth_search;
 
 /* A face in the grid, in the bucket of its centre. */
@@ -487,12 +531,20 @@ typedef struct cloth_face {
     word32 link; /* on the CPU the bucket; on devices the next face of the bucket, or ABUT_NONE */
 } cloth_face;
 
+/* A vertex near a knot: vertices that are sewn together, directly or one after the other. */
+typedef struct cloth_knot {
+    word32 knot, spare;
+    double distance; /* at rest, along the sheet, relative to the range of the knot: from 0 to 1 */
+} cloth_knot;
+
 /* The sheets that it searches: corners of faces, faces around vertices, positions at rest and
  * current ones, and the part of each vertex. */
 typedef struct cloth_sheets {
     const ABUTI_GLOBAL word32 *corners, *begin, *faces, *part_of;
     const ABUTI_GLOBAL cloth_part *parts;
     const ABUTI_GLOBAL vec3 *rest, *x;
+    const ABUTI_GLOBAL word32 *knot_begin; /* near each vertex, ascending; unless there are none */
+    const ABUTI_GLOBAL cloth_knot *knots;
 } cloth_sheets;
 
 static inline int cloth_cell_of(double at, double cell) {
@@ -572,15 +624,33 @@ typedef struct cloth_found {
     double weight[3];
 } cloth_found;
 
-/* Whether a face with corners c is of the sheet of vertex v and too near to it at rest for a
- * contact. */
-static inline bool cloth_is_neighbour(const cloth_sheets *all, const ABUTI_GLOBAL word32 *c,
-                                      word32 v) {
-    const word32 part = all->part_of[v];
-    const double range = all->parts[part].rest_range;
-    return all->part_of[c[0]] == part && (cloth_is_within(all->rest[c[0]], all->rest[v], range) ||
-                                          cloth_is_within(all->rest[c[1]], all->rest[v], range) ||
-                                          cloth_is_within(all->rest[c[2]], all->rest[v], range));
+/* Whether the path from u to v across a seam is too short at rest for a contact. */
+static inline bool cloth_is_sewn_near(const cloth_sheets *all, word32 u, word32 v) {
+    word32 i = all->knot_begin[u], k = all->knot_begin[v];
+    while (i < all->knot_begin[u + 1] && k < all->knot_begin[v + 1]) {
+        cloth_knot a = all->knots[i], b = all->knots[k];
+        if (a.knot == b.knot && a.distance + b.distance <= 1)
+            return true;
+        i += a.knot <= b.knot;
+        k += b.knot <= a.knot;
+    }
+    return false;
+}
+
+/* Whether vertices u and v are too near at rest for a contact, in one sheet or across a seam. */
+static inline bool cloth_are_near_at_rest(const cloth_search *s, const cloth_sheets *all, word32 u,
+                                          word32 v) {
+    return (all->part_of[u] == all->part_of[v] &&
+            cloth_is_within(all->rest[u], all->rest[v], all->parts[all->part_of[v]].rest_range)) ||
+           (s->has_seams && cloth_is_sewn_near(all, u, v));
+}
+
+/* Whether a face with corners c is too near to vertex v at rest for a contact. */
+static inline bool cloth_is_neighbour(const cloth_search *s, const cloth_sheets *all,
+                                      const ABUTI_GLOBAL word32 *c, word32 v) {
+    return (s->has_seams || all->part_of[c[0]] == all->part_of[v]) &&
+           (cloth_are_near_at_rest(s, all, c[0], v) || cloth_are_near_at_rest(s, all, c[1], v) ||
+            cloth_are_near_at_rest(s, all, c[2], v));
 }
 
 /* The sum of the normals of the faces around a vertex. */
@@ -603,10 +673,10 @@ static inline bool cloth_is_in_reach(const ABUTI_GLOBAL cloth_face *face, vec3 a
 
 /* Tests a face for vertex v. Of two equally near faces the lower index counts, so that the order
  * does not matter. */
-static inline void cloth_try_face(const cloth_sheets *all, word32 v, word32 face, vec3 normal,
-                                  cloth_found *sides) {
+static inline void cloth_try_face(const cloth_search *s, const cloth_sheets *all, word32 v,
+                                  word32 face, vec3 normal, cloth_found *sides) {
     const ABUTI_GLOBAL word32 *c = all->corners + 3 * (size_t)face;
-    if (cloth_is_neighbour(all, c, v))
+    if (cloth_is_neighbour(s, all, c, v))
         return;
     const vec3 at = all->x[v], p = all->x[c[0]], q = all->x[c[1]], r = all->x[c[2]];
     double weight[3];

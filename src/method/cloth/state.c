@@ -1,10 +1,11 @@
 /* Saved states of a cloth: abut_cloth_save() and abut_cloth_restore().
  *
  * A state has what the next steps depend on and the cloth does not derive from its sheets and
- * bodies: positions, velocities, where bodies should be, attachments and the wind. A digest of the
- * options, and of each sheet and body, lets a cloth with others reject it.
+ * bodies: positions, velocities, where bodies should be, attachments, seams and the wind. A digest
+ * of the options, and of each sheet and body, lets a cloth with others reject it.
  *
- *     head, digests, velocities, targets of bodies, holds, positions and goals as floats, checksum
+ *     head, digests, velocities, targets of bodies, holds, seams, positions and goals as floats,
+ *     checksum
  *
  * The checksum detects damage. Forged bytes can only choose numbers within the range that callers
  * can also pass, and the next step tests that the start has no intersections.
@@ -17,7 +18,7 @@
 #include <float.h>
 
 #define MAGIC "\211abuts\r\n"
-enum { VERSION = 1, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
+enum { VERSION = 2, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
 
 /* An attachment, with its target at the start and end of the next step; see cloth_hold. */
 typedef struct hold_record {
@@ -26,12 +27,18 @@ typedef struct hold_record {
     vec3 given[2];
 } hold_record;
 
+/* A seam; see cloth_seam. */
+typedef struct seam_record {
+    uint32_t vertex[2];
+    double rest, compliance, speed;
+} seam_record;
+
 typedef struct point_record {
     float x, y, z;
 } point_record;
 
-_Static_assert(sizeof(cloth_state_head) == 96 && sizeof(hold_record) == 96 &&
-                   sizeof(point_record) == 12,
+_Static_assert(sizeof(cloth_state_head) == 104 && sizeof(hold_record) == 96 &&
+                   sizeof(seam_record) == 32 && sizeof(point_record) == 12,
                "layout in states");
 
 /* ---- digests ---- */
@@ -76,13 +83,6 @@ static uint64_t digest_item(const abut_cloth *c, int group, uint64_t index) {
 
 /* ---- save ---- */
 
-/* Makes the host current: builds, and downloads. */
-static abut_status open_state(abut_cloth *c) {
-    abut_status status = cloth_open(c);
-    return !status && c->is_prepared && c->backend->fetch_targets ? c->backend->fetch_targets(c)
-                                                                  : status;
-}
-
 static uint64_t item_count(const cloth_state_head *head) {
     return head->item_counts[SHEETS] + head->item_counts[BODIES];
 }
@@ -95,6 +95,7 @@ static size_t state_bytes(const cloth_state_head *head) {
     return sizeof *head + (size_t)item_count(head) * sizeof(uint64_t) +
            (size_t)(head->vertices + head->body_vertices) * sizeof(vec3) +
            (size_t)head->hold_count * sizeof(hold_record) +
+           (size_t)head->seam_count * sizeof(seam_record) +
            (size_t)point_count(head) * sizeof(point_record) + CHECKSUM_BYTES;
 }
 
@@ -108,6 +109,7 @@ static cloth_state_head make_head(const abut_cloth *c) {
                              .body_vertices = c->all_vertices - c->vertices,
                              .goal_count = c->goal ? c->all_vertices - c->vertices : 0,
                              .hold_count = c->holds.count,
+                             .seam_count = c->seams.count,
                              .wind = c->options.wind};
     memcpy(head.magic, MAGIC, sizeof head.magic);
     return head;
@@ -143,6 +145,18 @@ static unsigned char *append_holds(unsigned char *to, const abut_cloth *c) {
     return to;
 }
 
+static unsigned char *append_seams(unsigned char *to, const abut_cloth *c) {
+    for (size_t i = 0; i < c->seams.count; i++) {
+        const cloth_seam *seam = &ABUTI_AT(&c->seams, cloth_seam, i);
+        const seam_record record = {{seam->of[0], seam->of[1]},
+                                    seam->rest,
+                                    seam->compliance,
+                                    seam->speed};
+        to = append_bytes(to, &record, sizeof record);
+    }
+    return to;
+}
+
 /* Positions and goals are floats. */
 static unsigned char *append_points(unsigned char *to, const vec3 *points, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -153,7 +167,7 @@ static unsigned char *append_points(unsigned char *to, const vec3 *points, size_
 }
 
 abut_status abuti_cloth_measure_state(abut_cloth *c, size_t *bytes) {
-    abut_status status = open_state(c);
+    abut_status status = cloth_open_all(c);
     if (status)
         return status;
     const cloth_state_head head = make_head(c);
@@ -168,6 +182,7 @@ void abuti_cloth_write_state(const abut_cloth *c, void *bytes) {
     to = append_bytes(to, c->velocity, c->vertices * sizeof *c->velocity);
     to = append_bytes(to, c->target, (size_t)head.body_vertices * sizeof *c->target);
     to = append_holds(to, c);
+    to = append_seams(to, c);
     to = append_points(to, c->position, c->all_vertices);
     to = append_points(to, c->goal, (size_t)head.goal_count);
     const uint64_t sum = abuti_checksum(bytes, state_bytes(&head) - CHECKSUM_BYTES);
@@ -212,8 +227,8 @@ static abut_status read_head(const unsigned char *bytes, size_t count, cloth_sav
                           state->function, head->version, VERSION);
     /* Each element takes bytes, so that larger counts are damage, and sums do not overflow. */
     const uint64_t counts[] = {
-        head->item_counts[SHEETS], head->item_counts[BODIES], head->vertices,
-        head->body_vertices,       head->goal_count,          head->hold_count};
+        head->item_counts[SHEETS], head->item_counts[BODIES], head->vertices,  head->body_vertices,
+        head->goal_count,          head->hold_count,          head->seam_count};
     bool is_sane = count <= SIZE_MAX / 1024;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         is_sane &= counts[i] <= count;
@@ -231,13 +246,24 @@ static void find_parts(const unsigned char *bytes, cloth_saved_state *state) {
     state->velocities = state->digests + item_count(head) * sizeof(uint64_t);
     state->targets = state->velocities + head->vertices * sizeof(vec3);
     state->holds = state->targets + head->body_vertices * sizeof(vec3);
-    state->points = state->holds + head->hold_count * sizeof(hold_record);
+    state->seams = state->holds + head->hold_count * sizeof(hold_record);
+    state->points = state->seams + head->seam_count * sizeof(seam_record);
 }
 
 static hold_record read_hold(const cloth_saved_state *state, size_t h) {
     hold_record record;
     memcpy(&record, state->holds + h * sizeof record, sizeof record);
     return record;
+}
+
+static cloth_seam read_seam(const cloth_saved_state *state, size_t i) {
+    seam_record record;
+    memcpy(&record, state->seams + i * sizeof record, sizeof record);
+    return (cloth_seam){.vertex = {record.vertex[0], record.vertex[1]},
+                        .of = {record.vertex[0], record.vertex[1]},
+                        .rest = record.rest,
+                        .compliance = record.compliance,
+                        .speed = record.speed};
 }
 
 static vec3 read_point(const cloth_saved_state *state, size_t i) {
@@ -344,6 +370,17 @@ static abut_status check_holds(const abut_cloth *c, const cloth_saved_state *sta
                     : fail_damaged(state->function, "is damaged: it has an invalid attachment");
 }
 
+/* Seams are ordered, so that two are enough to find one that is there twice. */
+static abut_status check_seams(const abut_cloth *c, const cloth_saved_state *state) {
+    const size_t count = (size_t)state->head.seam_count;
+    bool is_valid = true;
+    for (size_t i = 0; i < count && is_valid; i++) {
+        const cloth_seam both[2] = {read_seam(state, i ? i - 1 : 0), read_seam(state, i)};
+        is_valid = abuti_cloth_seams_are_valid(c, i ? both : both + 1, i ? 2 : 1);
+    }
+    return is_valid ? ABUT_OK : fail_damaged(state->function, "is damaged: it has an invalid seam");
+}
+
 /* ---- restore ---- */
 
 static void set_points(abut_cloth *c, const cloth_saved_state *state) {
@@ -381,6 +418,20 @@ static void set_holds(abut_cloth *c, const cloth_saved_state *state) {
     }
 }
 
+/* `seams` has the capacity. */
+static void set_seams(abut_cloth *c, const cloth_saved_state *state) {
+    bool is_same = c->seams.count == state->head.seam_count;
+    c->seams.count = (size_t)state->head.seam_count;
+    for (size_t i = 0; i < c->seams.count; i++) {
+        cloth_seam *to = &ABUTI_AT(&c->seams, cloth_seam, i);
+        const cloth_seam seam = read_seam(state, i);
+        is_same = is_same && !memcmp(&seam, to, sizeof seam);
+        *to = seam;
+    }
+    if (!is_same)
+        abuti_cloth_unprepare(c);
+}
+
 /* The next step checks the start, and the back end gets the new state. */
 static void forget_last_step(abut_cloth *c) {
     for (uint32_t i = 0; i < cloth_count_of(c, BODIES); i++) {
@@ -400,10 +451,12 @@ abut_status abuti_cloth_read_state(const char *function, abut_cloth *c, const vo
     if (status)
         return status;
     find_parts(bytes, state);
-    const size_t holds = (size_t)state->head.hold_count;
-    if ((status = open_state(c)) || (status = check_cloth(c, state)) ||
+    const size_t holds = (size_t)state->head.hold_count, seams = (size_t)state->head.seam_count;
+    if ((status = cloth_open_all(c)) || (status = check_cloth(c, state)) ||
         (status = check_numbers(state)) || (status = check_holds(c, state)) ||
-        (status = abuti_vector_reserve(c->context, &c->holds, holds, sizeof(cloth_hold))))
+        (status = check_seams(c, state)) ||
+        (status = abuti_vector_reserve(c->context, &c->holds, holds, sizeof(cloth_hold))) ||
+        (status = abuti_vector_reserve(c->context, &c->seams, seams, sizeof(cloth_seam))))
         return status;
     return abuti_vector_reserve(c->context, &c->given, 2 * holds, sizeof(vec3));
 }
@@ -418,6 +471,7 @@ void abuti_cloth_state_positions(const abut_cloth *c, const cloth_saved_state *s
 void abuti_cloth_set_state(abut_cloth *c, const cloth_saved_state *state) {
     set_points(c, state);
     set_holds(c, state);
+    set_seams(c, state);
     forget_last_step(c);
 }
 

@@ -11,7 +11,7 @@ typedef struct cloth_state_head {
     uint64_t item_counts[2];          /* indices of sheets and of bodies, also free ones */
     uint64_t vertices, body_vertices; /* of all sheets, and of all bodies */
     uint64_t goal_count;              /* body_vertices if bodies may lag, otherwise 0 */
-    uint64_t hold_count;
+    uint64_t hold_count, seam_count;
     abut_vec3 wind;
 } cloth_state_head;
 
@@ -19,7 +19,7 @@ typedef struct cloth_state_head {
 typedef struct cloth_saved_state {
     const char *function; /* begins error messages */
     cloth_state_head head;
-    const unsigned char *digests, *velocities, *targets, *holds, *points;
+    const unsigned char *digests, *velocities, *targets, *holds, *seams, *points;
 } cloth_saved_state;
 
 /* Makes the state on the host current and writes its size. */

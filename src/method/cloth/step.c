@@ -15,7 +15,7 @@ static double face_reach(const abut_cloth *c) {
 }
 
 static cloth_search search_of(const abut_cloth *c) {
-    cloth_search s = {.mask = 255};
+    cloth_search s = {.mask = 255, .has_seams = c->seams.count > 0};
     s.range = c->thickness + 0.5 * c->mean_edge; /* allows for motion during a step */
     s.cell = s.range + face_reach(c);
     while (s.mask < c->vertices && s.mask < UINT32_C(1) << 30)
@@ -33,6 +33,8 @@ static abut_status prepare(abut_cloth *c) {
     c->search = search_of(c);
     if (!c->patches.is_made)
         status = abuti_cloth_divide(c);
+    if (!status && c->seams.count && !c->knot_begin)
+        status = abuti_cloth_find_knots(c);
     if (!status && !c->radial)
         status = abuti_cloth_prepare_impacts(c);
     if (!status && c->all_vertices > c->vertices && !c->radial && !c->pushes)
@@ -45,6 +47,7 @@ static abut_status prepare(abut_cloth *c) {
 
 void abuti_cloth_unprepare(abut_cloth *c) {
     abuti_cloth_free_patches(c);
+    abuti_cloth_release_knots(c);
     abuti_cloth_release_impacts(c);
     abuti_cloth_release_pushing(c);
     abuti_release(c->context, c->pushes);
@@ -67,6 +70,7 @@ cloth_substep abuti_cloth_substep(const abut_cloth *c, double seconds, uint32_t 
                            .per_h2 = 1 / (h * h),
                            .from = i / count,
                            .to = (i + 1.0) / count,
+                           .passed = (i + 1.0) * h,
                            .drag = o->drag,
                            .least_bend = 1e-9 * c->mean_edge,
                            .gravity = o->gravity,
@@ -188,6 +192,7 @@ static abut_status step(abut_cloth *c, double seconds, abut_cloth_report *report
     accept(c, seconds, report);
     report->contacts = c->totals.contacts;
     report->gap = of_bits(c->totals.thinnest);
+    report->seam_gap = of_bits(c->totals.widest);
     report->depth = of_bits(c->totals.deepest);
     report->impact_seconds = abuti_seconds() - planned;
     return ABUT_OK;

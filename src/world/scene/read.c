@@ -199,6 +199,7 @@ enum {
     MESH_TIME,
     MESH_SPEED,
     MESH_BLEND,
+    MESH_WITHOUT,
     MESH_ON,
     MESH_TRIANGLES,
     MESH_EASE,
@@ -219,6 +220,29 @@ static abut_status prefix_error(scene_reader *r, abut_status status) {
     return abuti_fail(status, "%s: %s: %s", r->name, r->place, reason);
 }
 
+/* Reads the names of bones. The caller releases the list. */
+static abut_status read_without(scene_reader *r, const member *m, const char ***names,
+                                uint32_t *count) {
+    const uint32_t end = m->at ? value_at(r, m->at)->next : 0;
+    const uint32_t room = m->at ? value_at(r, m->at)->is.count : 0;
+    const char **made = abuti_allocate(r->context, room, sizeof *made);
+    abut_status status = made ? ABUT_OK : ABUT_ERROR_MEMORY;
+    *count = 0;
+    for (uint32_t i = m->at + 1; i < end && !status; i = value_at(r, i)->next) {
+        const abuti_json_value *value = value_at(r, i);
+        if (value->kind != ABUTI_JSON_TEXT)
+            status = abuti_scene_fail(r, "'without' must be a list of names of bones");
+        else
+            made[(*count)++] = copy_letters(r, abuti_json_characters(&r->json, value->is.text.at),
+                                            value->is.text.bytes);
+    }
+    if (status)
+        abuti_release(r->context, (void *)made);
+    else
+        *names = made;
+    return status;
+}
+
 /* Creates a character; `path` is null for a figure. */
 static abut_status pose_mesh(scene_reader *r, const member *m, const char *path, scene_mesh *to) {
     char figure[100], clip[100];
@@ -228,6 +252,10 @@ static abut_status pose_mesh(scene_reader *r, const member *m, const char *path,
         status = abuti_scene_range(r, &m[MESH_SPEED], -SPEED_MAX, SPEED_MAX, &speed);
     if (!status && m[MESH_BLEND].at)
         status = abuti_scene_range(r, &m[MESH_BLEND], 0, SPEED_MAX, &blend);
+    const char **without = NULL;
+    uint32_t without_count = 0;
+    if (!status)
+        status = read_without(r, &m[MESH_WITHOUT], &without, &without_count);
     if (status)
         return status;
     const scene_pose how = {
@@ -236,8 +264,12 @@ static abut_status pose_mesh(scene_reader *r, const member *m, const char *path,
         .clip = m[MESH_CLIP].at ? abuti_scene_word(r, m[MESH_CLIP].at, clip) : NULL,
         .time = m[MESH_TIME].at ? value_at(r, m[MESH_TIME].at)->is.number : 0,
         .speed = speed,
-        .blend = blend};
-    return abuti_scene_pose(r->context, &r->options, &how, to);
+        .blend = blend,
+        .without = without,
+        .without_count = without_count};
+    status = abuti_scene_pose(r->context, &r->options, &how, to);
+    abuti_release(r->context, (void *)without);
+    return status;
 }
 
 /* Reads a mesh file, relative to the folder of the scene. */
@@ -268,7 +300,8 @@ static abut_status read_file(scene_reader *r, const member *m, scene_mesh *to) {
             abuti_scene_fail(r, "'%s' is not a regular file", abuti_scene_word(r, file->at, word));
     }
     if (!status) {
-        status = m[MESH_CLIP].at || m[MESH_TIME].at || m[MESH_SPEED].at || m[MESH_BLEND].at
+        status = m[MESH_CLIP].at || m[MESH_TIME].at || m[MESH_SPEED].at || m[MESH_BLEND].at ||
+                         m[MESH_WITHOUT].at
                      ? pose_mesh(r, m, path, to)
                      : abut_mesh_read(r->context, path, NULL, &to->mesh);
         if (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT)
@@ -300,7 +333,7 @@ static abut_status find_wearer(scene_reader *r, const member *on, uint32_t *wear
     }
     return abuti_scene_fail(r,
                             "there is no character '%s' before this body; a glTF file is one if "
-                            "its mesh has a 'clip' or a 'time'",
+                            "its mesh has a 'clip', a 'time' or 'without'",
                             abuti_scene_word(r, on->at, word));
 }
 
@@ -411,6 +444,7 @@ static abut_status read_mesh(scene_reader *r, uint32_t object) {
                               [MESH_TIME] = MEMBER("time", NUMBER),
                               [MESH_SPEED] = MEMBER("speed", NUMBER),
                               [MESH_BLEND] = MEMBER("blend", NUMBER),
+                              [MESH_WITHOUT] = MEMBER("without", LIST),
                               [MESH_GARMENT] = MEMBER("garment", TEXT),
                               [MESH_ON] = MEMBER("on", TEXT),
                               [MESH_TRIANGLES] = MEMBER("triangles", NUMBER),
@@ -435,7 +469,7 @@ static abut_status read_mesh(scene_reader *r, uint32_t object) {
     for (int i = MESH_SIZE; i < MESH_MEMBERS; i++)
         if (!shape && m[i].at)
             return abuti_scene_fail(r, "'%s' is only allowed with 'shape'", m[i].name);
-    for (int i = MESH_CLIP; i <= MESH_BLEND; i++)
+    for (int i = MESH_CLIP; i <= MESH_WITHOUT; i++)
         if ((shape || garment) && m[i].at)
             return abuti_scene_fail(
                 r, "'%s' is only allowed with 'figure', or with a 'file' that has a skeleton",
@@ -443,7 +477,7 @@ static abut_status read_mesh(scene_reader *r, uint32_t object) {
     for (int i = MESH_ON; i <= MESH_EASE; i++)
         if (!garment && m[i].at)
             return abuti_scene_fail(r, "'%s' is only allowed with 'garment'", m[i].name);
-    for (int i = MESH_CLIP; i <= MESH_BLEND; i++)
+    for (int i = MESH_CLIP; i <= MESH_WITHOUT; i++)
         posed = posed || m[i].at;
     if (m[MESH_SCALE].at && (figure || garment || posed))
         return abuti_scene_fail(r, "'scale' is not allowed for characters and garments");
@@ -674,7 +708,9 @@ static abut_status read_bodies(scene_reader *r, uint32_t list) {
     for (uint32_t i = 0; i < scene->group_count; i++)
         r->names[r->name_count++] = (name_entry){scene->groups[i], i, true};
     status = sort_names(r, "there are two bodies with the name");
-    return status ? status : abuti_scene_find_targets(r);
+    if (!status)
+        status = abuti_scene_find_targets(r);
+    return status ? status : abuti_scene_read_seams(r);
 }
 
 /* ---- excluded pairs ---- */
@@ -805,7 +841,7 @@ static abut_status read_text(scene_reader *r, const void *data, size_t bytes, ab
         r->scene->context = abuti_context_retain(r->context);
         status = read_document(r);
     }
-    ABUTI_RELEASE(r->context, r->names, r->targets);
+    ABUTI_RELEASE(r->context, r->names, r->targets, r->seams);
     abuti_json_release(&r->json);
     if (status)
         abut_scene_destroy(r->scene);

@@ -15,10 +15,11 @@ typedef struct name_entry {
     bool group;
 } name_entry;
 
-/* The pins of a body, and the value in the file that names the body which holds them. */
-typedef struct pin_target {
+/* A value of a body that is read after all bodies: the name of the one that holds its pins, or its
+ * seams. */
+typedef struct body_value {
     uint32_t body, at;
-} pin_target;
+} body_value;
 
 typedef struct scene_reader {
     abut_context *context;
@@ -33,9 +34,9 @@ typedef struct scene_reader {
     size_t name_count;
     uint64_t shape_triangles;
     uint32_t garment_count;
-    uint64_t pinned_vertices;
-    pin_target *targets;
-    size_t target_count, target_room;
+    uint64_t pinned_vertices, sewn_vertices;
+    body_value *targets, *seams;
+    size_t target_count, target_room, seam_count, seam_room;
 } scene_reader;
 
 /* Sets the error message: the name of the file, the location, and these words. */
@@ -85,23 +86,33 @@ enum {
     MOTION_SELF,
     MOTION_CLOTH,
     MOTION_PINS,
+    MOTION_SEAMS,
     MOTION_MEMBERS
 };
 /* These members, as entries of the table of a body. */
-#define MOTION_TABLE                                                                \
-    MEMBER("mass", NUMBER), MEMBER("density", NUMBER), MEMBER("velocity", LIST),    \
-        MEMBER("spin", LIST), MEMBER("friction", NUMBER), MEMBER("bounce", NUMBER), \
-        MEMBER("self", BOOLEAN), MEMBER("cloth", OBJECT), MEMBER_OR("pins", LIST, OBJECT)
+#define MOTION_TABLE                                                                       \
+    MEMBER("mass", NUMBER), MEMBER("density", NUMBER), MEMBER("velocity", LIST),           \
+        MEMBER("spin", LIST), MEMBER("friction", NUMBER), MEMBER("bounce", NUMBER),        \
+        MEMBER("self", BOOLEAN), MEMBER("cloth", OBJECT), MEMBER_OR("pins", LIST, OBJECT), \
+        MEMBER("seams", LIST)
 
 /* Reads them, once the body has its mesh `from` and its collider. */
 abut_status abuti_scene_read_motion(scene_reader *r, const member *m, scene_mesh *from,
                                     uint32_t index);
 /* Finds the bodies that pins are attached to. */
 abut_status abuti_scene_find_targets(scene_reader *r);
+/* All vertices of a mesh in a box of its coordinates; at least one. */
+abut_status abuti_scene_find_in_box(scene_reader *r, const member *box, const abut_mesh *mesh,
+                                    uint32_t *to, uint32_t *count);
 /* Reads `up`, `gravity`, `wind` and `drag` of the file, in this order. */
 #define AIR_MEMBERS 4
 #define AIR_TABLE \
     MEMBER("up", TEXT), MEMBER("gravity", LIST), MEMBER("wind", LIST), MEMBER("drag", NUMBER)
 abut_status abuti_scene_read_air(scene_reader *r, const member *m);
+
+/* ---- read_seams.c ---- */
+
+/* Reads the seams of all bodies, once these are read. */
+abut_status abuti_scene_read_seams(scene_reader *r);
 
 #endif

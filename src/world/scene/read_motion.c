@@ -140,16 +140,16 @@ static abut_status read_indices(scene_reader *r, const char *name, uint32_t list
     return ABUT_OK;
 }
 
-/* All vertices in a box of the coordinates of the mesh. */
-static abut_status find_in_box(scene_reader *r, const member *box, const abut_mesh *mesh,
-                               uint32_t *to, uint32_t *count) {
+abut_status abuti_scene_find_in_box(scene_reader *r, const member *box, const abut_mesh *mesh,
+                                    uint32_t *to, uint32_t *count) {
     abut_vec3 low = {0, 0, 0}, high = low;
     const uint32_t first = box->at + 1;
     if (value_at(r, box->at)->is.count != 2 || value_at(r, first)->kind != ABUTI_JSON_LIST ||
         value_at(r, value_at(r, first)->next)->kind != ABUTI_JSON_LIST)
-        return abuti_scene_fail(r, "'box' must be a list of two corners, each of 3 numbers");
-    const member corners[2] = {{.name = "box", .at = first},
-                               {.name = "box", .at = value_at(r, first)->next}};
+        return abuti_scene_fail(r, "'%s' must be a list of two corners, each of 3 numbers",
+                                box->name);
+    const member corners[2] = {{.name = box->name, .at = first},
+                               {.name = box->name, .at = value_at(r, first)->next}};
     abut_status status = read_vector(r, &corners[0], &low);
     if (!status)
         status = read_vector(r, &corners[1], &high);
@@ -161,7 +161,8 @@ static abut_status find_in_box(scene_reader *r, const member *box, const abut_me
             p.z <= high.z)
             to[(*count)++] = i;
     }
-    return status || *count ? status : abuti_scene_fail(r, "'box' contains no vertex of the mesh");
+    return status || *count ? status
+                            : abuti_scene_fail(r, "'%s' contains no vertex of the mesh", box->name);
 }
 
 static abut_status read_pin_object(scene_reader *r, const member *pins, const abut_mesh *mesh,
@@ -181,16 +182,16 @@ static abut_status read_pin_object(scene_reader *r, const member *pins, const ab
         status = read_indices(r, "vertices", m[VERTICES].at, abut_mesh_vertex_count(mesh), list,
                               &body->pin_count);
     else if (!status)
-        status = find_in_box(r, &m[BOX], mesh, list, &body->pin_count);
+        status = abuti_scene_find_in_box(r, &m[BOX], mesh, list, &body->pin_count);
     if (status || !m[TO].at)
         return status;
-    pin_target *target;
+    body_value *target;
     status = abuti_grow(r->context, &r->targets, r->target_count, r->target_count + 1,
                         sizeof *r->targets, &r->target_room);
     if (status)
         return status;
     target = &r->targets[r->target_count++];
-    *target = (pin_target){index, m[TO].at};
+    *target = (body_value){index, m[TO].at};
     return ABUT_OK;
 }
 
@@ -229,7 +230,7 @@ static abut_status copy_garment_pins(scene_reader *r, const scene_mesh *from,
 
 abut_status abuti_scene_find_targets(scene_reader *r) {
     for (size_t i = 0; i < r->target_count; i++) {
-        const pin_target *target = &r->targets[i];
+        const body_value *target = &r->targets[i];
         const name_entry *entry = abuti_scene_find_name(r, target->at);
         char word[100];
         snprintf(r->place, sizeof r->place, "bodies[%u]", target->body);
@@ -261,6 +262,12 @@ static abut_status read_sheet(scene_reader *r, const member *m, const scene_mesh
         status = read_pins(r, &m[MOTION_PINS], from->mesh, index);
     else if (!status && from->wearer != ABUT_NONE)
         status = copy_garment_pins(r, from, body);
+    if (status || !m[MOTION_SEAMS].at)
+        return status;
+    status = abuti_grow(r->context, &r->seams, r->seam_count, r->seam_count + 1, sizeof *r->seams,
+                        &r->seam_room);
+    if (!status)
+        r->seams[r->seam_count++] = (body_value){index, m[MOTION_SEAMS].at};
     return status;
 }
 
@@ -273,8 +280,9 @@ abut_status abuti_scene_read_motion(scene_reader *r, const member *m, scene_mesh
         return status;
     if (m[MOTION_CLOTH].at)
         return read_sheet(r, m, from, index);
-    if (m[MOTION_PINS].at)
-        return abuti_scene_fail(r, "'pins' is only allowed with 'cloth'");
+    for (int i = MOTION_PINS; i <= MOTION_SEAMS; i++)
+        if (m[i].at)
+            return abuti_scene_fail(r, "'%s' is only allowed with 'cloth'", m[i].name);
     if (from->wearer != ABUT_NONE)
         return abuti_scene_fail(r, "a garment must be 'cloth'");
     if (m[MOTION_SELF].at && !from->character)

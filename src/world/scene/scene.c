@@ -25,7 +25,8 @@ void abut_scene_destroy(abut_scene *scene) {
         abuti_release(context, (void *)scene->bodies[i].cloth);
         abuti_release(context, (void *)scene->bodies[i].pins);
     }
-    ABUTI_RELEASE(context, scene->meshes, scene->bodies, scene->ignored, scene->letters, scene);
+    ABUTI_RELEASE(context, scene->meshes, scene->bodies, scene->ignored, scene->letters,
+                  scene->seams.data, scene);
     abut_context_destroy(context);
 }
 
@@ -41,7 +42,9 @@ abut_status abut_scene_get_arrays(const abut_scene *scene, abut_scene_arrays *ar
                                     .up = scene->up,
                                     .gravity = scene->gravity,
                                     .wind = scene->wind,
-                                    .drag = scene->drag};
+                                    .drag = scene->drag,
+                                    .seam_count = scene->seams.count,
+                                    .seams = scene->seams.data};
     return abuti_info_write(arrays, &made, sizeof made, __func__);
 }
 
@@ -145,6 +148,47 @@ static abut_status read_character(abut_context *context, const char *path, abut_
     return status;
 }
 
+static abut_status find_bone(const abut_character *character, uint32_t bone_count, const char *name,
+                             uint32_t *bone) {
+    abut_character_bone has;
+    for (*bone = 0; *bone < bone_count; (*bone)++) {
+        abut_status status = abut_character_get_bone(character, *bone, &has);
+        if (status || !strcmp(has.name, name))
+            return status;
+    }
+    char word[100];
+    abuti_escape(name, word, sizeof word);
+    return abuti_fail(ABUT_ERROR_FORMAT,
+                      "'without': there is no bone '%s'; 'abut character' lists them", word);
+}
+
+/* Removes the parts that bones of these names move, the first one of each name. */
+static abut_status remove_parts(abut_context *context, const scene_pose *how,
+                                abut_character **character) {
+    abut_character_info info = abut_character_info_default();
+    abut_character *reduced = NULL;
+    abut_status status = abut_character_get_info(*character, &info);
+    if (!status && how->without_count > info.bone_count)
+        status = abuti_fail(ABUT_ERROR_FORMAT, "'without' has %u names; the character has %u bones",
+                            how->without_count, info.bone_count);
+    uint32_t *bones = status ? NULL : abuti_allocate(context, how->without_count, sizeof *bones);
+    if (!bones)
+        return status ? status : ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < how->without_count && !status; i++)
+        status = find_bone(*character, info.bone_count, how->without[i], &bones[i]);
+    if (!status) {
+        status = abut_character_remove_bones(*character, bones, how->without_count, &reduced);
+        if (status == ABUT_ERROR_ARGUMENT)
+            status = abuti_fail(ABUT_ERROR_FORMAT, "'without' leaves no triangle of the character");
+    }
+    abuti_release(context, bones);
+    if (status)
+        return status;
+    abut_character_destroy(*character);
+    *character = reduced;
+    return ABUT_OK;
+}
+
 static abut_status find_clip(const abut_character *character, const char *name, uint32_t *clip) {
     abut_character_info info = abut_character_info_default();
     abut_status status = abut_character_get_info(character, &info);
@@ -201,6 +245,8 @@ abut_status abuti_scene_pose(abut_context *context, const abut_scene_options *op
     to->time = how->time;
     to->speed = how->speed;
     to->blend = how->blend;
+    if (!status && how->without_count)
+        status = remove_parts(context, how, &to->character);
     if (!status && how->clip)
         status = find_clip(to->character, how->clip, &to->clip);
     abut_character_info info = abut_character_info_default();

@@ -26,10 +26,13 @@ typedef struct scene_mesh {
     double inertia[6]; /* with density 1 */
 } scene_mesh;
 
-/* A character of a scene: one with a name or a file, and how it plays a clip, which may be null. */
+/* A character of a scene: one with a name or a file, without some parts, and how it plays a clip,
+ * which may be null. */
 typedef struct scene_pose {
     const char *figure, *path, *clip;
     double time, speed, blend;
+    const char *const *without; /* names of bones whose parts are removed */
+    uint32_t without_count;
 } scene_pose;
 
 /* Scales a mesh about the origin; on failure it is null. */
@@ -55,7 +58,8 @@ struct abut_scene {
     uint32_t body_count;
     abut_scene_pair *ignored;
     size_t ignored_count;
-    char *letters; /* text of all names and files */
+    abuti_vector seams; /* abut_cloth_seam, by vertices */
+    char *letters;      /* text of all names and files */
     const char *groups[ABUT_SCENE_GROUPS];
     uint32_t group_count;
     abut_vec3 up, gravity, wind;

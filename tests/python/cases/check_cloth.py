@@ -81,6 +81,31 @@ class Cloths(unittest.TestCase):
             cloth.step()
         self.assertLess(cloth.positions(number)[0, 2], -0.01)
 
+    def test_seams(self):
+        cloth = abut.Cloth()
+        left, right = cloth.add_sheet(sheet(6)), cloth.add_sheet(sheet(6).transformed([1.3, 0, 0]))
+        edge, other = range(6, 49, 7), range(0, 43, 7)
+        cloth.sew(left, edge, right, other, length=0.02, stiffness=500, speed=1)
+        reports = [cloth.step() for _ in range(60)]
+        self.assertAlmostEqual(reports[0].seam_gap, 0.28, places=6)
+        self.assertLess(reports[-1].seam_gap, 0.01)
+        self.assertTrue(cloth.is_free())
+        gap = cloth.positions(left)[list(edge)] - cloth.positions(right)[list(other)]
+        self.assertLess(np.linalg.norm(gap, axis=1).max(), 0.03)
+        state = cloth.save()
+        cloth.unsew(right, other, left, edge)
+        self.assertLess(len(cloth.save()), len(state))
+        self.assertEqual(cloth.step().seam_gap, 0)
+        cloth.restore(state)
+        self.assertEqual(cloth.save(), state)
+        cloth.sew(left, 0, left, 48)
+        with self.assertRaisesRegex(abut.ArgumentError, "as many others, and 2 were given"):
+            cloth.sew(left, [0], right, [1, 2])
+        with self.assertRaisesRegex(abut.ArgumentError, r"seams\[0\] sews vertex 3 of sheet 0 to itself"):
+            cloth.sew(left, 3, left, 3)
+        with self.assertRaisesRegex(abut.ArgumentError, r"seams\[0\].speed is -1"):
+            cloth.sew(left, 3, right, 3, speed=-1)
+
     def test_saved_and_restored(self):
         def build(gravity=-9.81):
             cloth = abut.Cloth(gravity=[0, 0, gravity], drag=0.2, body_may_lag=True)

@@ -86,6 +86,40 @@ class Motions(unittest.TestCase):
         apart = abut.overlap(abut.Mesh(end, scene.bodies[1].mesh.faces), abut.Mesh(lift, scene.bodies[0].mesh.faces), surface_only=True)
         self.assertFalse(apart)
 
+    def test_panels_are_sewn(self):
+        edge = {side: [[x, -1, 0], [x, 1, 0]] for side, x in (("left", -0.5), ("right", 0.5))}
+        panel = {"mesh": SHEET, "axis": [1, 0, 0], "degrees": 90, "cloth": {"damping": 1}}
+        scene = scene_of(
+            gravity=[0, 0, 0],
+            bodies=[
+                {"name": "trunk", "mesh": {"shape": "cylinder", "radius": 0.2, "height": 2}},
+                dict(panel, name="front", position=[0, -0.25, 0]),
+                dict(
+                    panel,
+                    name="back",
+                    position=[0, 0.25, 0],
+                    seams=[{"box": box, "to": "front", "to_box": box, "speed": 2} for box in edge.values()],
+                ),
+            ],
+        )
+        frames = list(abut.simulate(scene, 60))
+        self.assertGreater(frames[1].step.cloth.seam_gap, 0.45)
+        self.assertLess(frames[-1].step.cloth.seam_gap, 1e-3)
+        left = [i for i, x in enumerate(scene.bodies[1].mesh.vertices[:, 0]) if x == -0.5]
+        apart = frames[-1].positions["front"][left] - frames[-1].positions["back"][left]
+        self.assertLess(np.linalg.norm(apart, axis=1).max(), 0.02)
+
+    def test_characters_without_parts(self):
+        whole, reduced = (
+            scene_of(bodies=[{"mesh": {"figure": "mannequin", "without": parts}}]).bodies[0].mesh
+            for parts in ([], ["Head", "LeftHand"])
+        )
+        figure = abut.Character.figure("mannequin").without("Head", "LeftHand")
+        self.assertEqual(reduced.triangle_count, figure.mesh().triangle_count)
+        self.assertLess(reduced.triangle_count, whole.triangle_count)
+        with self.assertRaisesRegex(abut.FormatError, "there is no bone 'Hat'"):
+            scene_of(bodies=[{"mesh": {"figure": "mannequin", "without": ["Hat"]}}])
+
     def test_the_caller_moves_bodies_with_a_mass(self):
         """A ball falls into a net, which has to catch it by its impulses."""
         scene = scene_of(

@@ -8,7 +8,7 @@ static bool prints(void) {
 }
 
 TEST(random_tangles) {
-    for (int kind = 0; kind < TANGLE_COUNT; kind++) {
+    for (int kind = getenv("KIND") ? atoi(getenv("KIND")) : 0; kind < TANGLE_COUNT; kind++) {
         test_random random = {(uint64_t)kind + 1};
         uint32_t rounds = test_rounds(100), solved = 0, iterations = 0, pairs = 0, most = 0;
         double seconds = 0;
@@ -23,6 +23,19 @@ TEST(random_tangles) {
                        report.iterations, (unsigned long long)report.pairs_before,
                        (unsigned long long)report.pairs, report.moved, report.distance, report.gap,
                        report.seconds);
+            if (!report.is_free && getenv("EACH")) {
+                abut_cloth_intersection l[64];
+                abut_cloth_intersection_list f = {l, 64, 0};
+                assert_ok(abut_cloth_find_intersections(t.c, &f));
+                for (uint64_t i = 0; i < f.count; i++) {
+                    printf("    sheet %u tri %u, sheet %d body %d tri %u\n", l[i].sheet, l[i].triangle, (int)l[i].other_sheet, (int)l[i].other_body, l[i].other_triangle);
+                    for (int q = 0; q < 2; q++) {
+                        const uint32_t sh = q ? l[i].other_sheet : l[i].sheet, tr = q ? l[i].other_triangle : l[i].triangle;
+                        if (sh != ABUT_NONE)
+                            printf("      %u %u %u\n", abut_mesh_indices(t.meshes[sh])[3*tr], abut_mesh_indices(t.meshes[sh])[3*tr+1], abut_mesh_indices(t.meshes[sh])[3*tr+2]);
+                    }
+                }
+            }
             solved += report.is_free;
             iterations += report.iterations;
             most = report.iterations > most && report.is_free ? report.iterations : most;

@@ -22,6 +22,11 @@ enum { PATIENCE = 6 };
  * is not bounded. */
 #define GRADIENT_MAX 4.0
 
+/* Fraction of the way to the mean of its neighbours that a vertex of crumpled cloth moves, and its
+ * weight relative to other motion. */
+#define SMOOTHING 0.5
+#define SMOOTHING_WEIGHT 4
+
 /* ---- pieces ---- */
 
 /* A piece of a surface that a contour cuts off. */
@@ -349,6 +354,46 @@ static void part_touching(cloth_untangler *u, uint32_t a, uint32_t b) {
     push_face(u, b, v3_scale(normal, -sign * u->clearance));
 }
 
+/* ---- pairs of neighbours ---- */
+
+static bool share_vertex(const uint32_t a[3], const uint32_t b[3]) {
+    for (int i = 0; i < 9; i++)
+        if (a[i / 3] == b[i % 3])
+            return true;
+    return false;
+}
+
+/* Moves a vertex towards the mean of its neighbours. */
+static void smooth_vertex(cloth_untangler *u, uint32_t v) {
+    const abut_cloth *c = u->c;
+    const abut_topology_arrays *view = &c->groups[SHEETS].view;
+    vec3 sum = v3(0, 0, 0);
+    uint32_t count = 0;
+    for (uint32_t k = view->vertex_face_begin[v]; k < view->vertex_face_begin[v + 1]; k++)
+        for (uint32_t side = 0; side < 3; side++) {
+            const uint32_t w = c->groups[SHEETS].indices[3 * (size_t)view->vertex_faces[k] + side];
+            if (w != v)
+                sum = v3_add(sum, v3_sub(c->position[w], c->position[v]));
+            count += w != v;
+        }
+    if (count)
+        push_vertex(u, v, SMOOTHING_WEIGHT, v3_scale(sum, SMOOTHING / count));
+}
+
+/* Triangles with a common vertex intersect where a sheet is crumpled: it is smoothed there. If
+ * nothing else helps, also between other triangles of one sheet. */
+static void smooth_neighbours(cloth_untangler *u, uint32_t a, uint32_t b) {
+    uint32_t v[2][3];
+    cloth_face_corners(u->c, a, v[0]);
+    cloth_face_corners(u->c, b, v[1]);
+    if (cloth_face_is_of_body(u->c, b) ||
+        (!share_vertex(v[0], v[1]) &&
+         (u->stagnation < 2 * PATIENCE || u->c->part_of[v[0][0]] != u->c->part_of[v[1][0]])))
+        return;
+    for (int i = 0; i < 6; i++)
+        smooth_vertex(u, v[i / 3][i % 3]);
+}
+
 abut_status abuti_cloth_resolve_contours(cloth_untangler *u) {
     const cloth_contours *found = &u->contours;
     abut_cloth *c = u->c;
@@ -364,6 +409,7 @@ abut_status abuti_cloth_resolve_contours(cloth_untangler *u) {
         const uint64_t pair = ABUTI_AT(&found->pairs, uint64_t, i);
         if (ABUTI_AT(&found->ends, uint32_t, 2 * i) == ABUT_NONE)
             part_touching(u, (uint32_t)(pair >> 32), (uint32_t)pair);
+        smooth_neighbours(u, (uint32_t)(pair >> 32), (uint32_t)pair);
     }
     return status;
 }

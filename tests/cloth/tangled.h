@@ -5,19 +5,20 @@
 #include "fixture.h"
 
 typedef enum tangle_kind {
-    TANGLE_SHEETS,  /* two sheets at random */
-    TANGLE_LOOP,    /* a strip that forms a loop and passes through itself */
-    TANGLE_FLAP,    /* a sheet whose folded corner is pushed through its other half */
-    TANGLE_CORNER,  /* the corner or side of a sheet in a ball or box */
-    TANGLE_LIMB,    /* a capsule that ends in front of or behind a sheet, and pierces it */
-    TANGLE_BULGE,   /* a tube around a capsule whose skin bulges through it in places */
-    TANGLE_LAYERS,  /* four sheets at random */
+    TANGLE_SHEETS, /* two sheets at random */
+    TANGLE_LOOP,   /* a strip that forms a loop and passes through itself */
+    TANGLE_FLAP,   /* a sheet whose folded corner is pushed through its other half */
+    TANGLE_CORNER, /* the corner or side of a sheet in a ball or box */
+    TANGLE_LIMB,   /* a capsule that ends in front of or behind a sheet, and pierces it */
+    TANGLE_BULGE,  /* a tube around a capsule whose skin bulges through it in places */
+    TANGLE_LAYERS, /* four sheets at random */
     TANGLE_COUNT
 } tangle_kind;
 
 static const char *const tangle_names[TANGLE_COUNT] = {
-    "sheet through sheet", "strip through itself", "corner through its sheet", "sheet in a body",
-    "limb through a sheet", "body through a garment", "four sheets"};
+    "sheet through sheet", "strip through itself", "corner through its sheet",
+    "sheet in a body",     "limb through a sheet", "body through a garment",
+    "four sheets"};
 
 static inline abut_pose random_pose(test_random *random, double range) {
     return (abut_pose){{test_random_real(random, -1, 1), test_random_real(random, -1, 1),
@@ -46,28 +47,25 @@ static inline abut_mesh *make_bent_sheet(uint32_t segments, uint32_t rings,
     return mesh;
 }
 
-/* A strip along x whose middle turns by more than a full circle, slightly tilted, so that one end
- * passes through the other. numbers: turns, tilt, width. */
+/* A strip along x that turns in its middle, so that one end passes through the other. numbers:
+ * turns, tilt, width, radius from 0 to 1. */
 static inline vec bend_to_loop(vec p, const double *numbers) {
     const double s = 2 * p.x, radius = 0.12 + 0.05 * numbers[3]; /* from -1 to 1 */
     const double angle = 3.14159265 * numbers[0] * tanh(s / 0.4);
-    const double grow = 1 + fabs(s) * 0.0, away = fmax(fabs(s) - 0.6, 0) * 0.7;
-    const double y = numbers[2] * p.y + numbers[1] * s;
-    return v3(radius * grow * sin(angle) + (s < 0 ? -away : away) * cos(angle), y,
+    const double away = fmax(fabs(s) - 0.6, 0) * 0.7, y = numbers[2] * p.y + numbers[1] * s;
+    return v3(radius * sin(angle) + (s < 0 ? -away : away) * cos(angle), y,
               -radius * cos(angle) + (s < 0 ? -away : away) * sin(angle));
 }
 
-/* The corner beyond x + y = numbers[0] is folded over by an angle above 180 degrees, so that it
- * passes through the rest of the sheet. */
+/* The corner beyond a diagonal is folded over by more than 180 degrees, so that it passes through
+ * the rest of the sheet. numbers: distance of the diagonal from the centre, angle, radius. */
 static inline vec bend_corner(vec p, const double *numbers) {
-    const vec axis = v3(-0.70710678, 0.70710678, 0), out = v3(0.70710678, 0.70710678, 0);
+    const vec out = v3(0.70710678, 0.70710678, 0);
     const double beyond = v3_dot(p, out) - numbers[0], radius = numbers[2];
     if (beyond <= 0)
         return p;
-    /* a bend of this radius, then straight */
     const double angle = fmin(beyond / radius, numbers[1]), rest = beyond - angle * radius;
     const vec foot = v3_along(p, -beyond, out);
-    (void)axis;
     const double along = radius * sin(angle) + rest * cos(angle),
                  up = radius * (1 - cos(angle)) + rest * sin(angle);
     return v3_add(v3_along(foot, along, out), v3(0, 0, up));
@@ -98,13 +96,6 @@ static inline void add_to_tangle(tangle *t, abut_mesh *mesh, bool is_body, doubl
         assert_ok(abut_cloth_add_sheet(t->c, mesh, &material, &index));
 }
 
-static inline abut_mesh *make_scaled(abut_shape_kind kind, uint32_t segments, double scale,
-                                     abut_pose at) {
-    abut_mesh *mesh = NULL;
-    assert_ok(create_shape(serial, kind, segments, segments, scale, at, &mesh));
-    return mesh;
-}
-
 static inline abut_mesh *make_capsule(double radius, double height, uint32_t segments,
                                       abut_pose at) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_CAPSULE);
@@ -125,8 +116,8 @@ static inline void add_tangle(tangle *t, tangle_kind kind, test_random *random) 
     double numbers[4];
     switch (kind) {
     case TANGLE_SHEETS:
-        add_to_tangle(t, make_scaled(ABUT_SHAPE_SHEET, n, 1, abut_pose_identity()), false, 0);
-        add_to_tangle(t, make_scaled(ABUT_SHAPE_SHEET, n, 1, at), false, 0);
+        add_to_tangle(t, make_shape_at(ABUT_SHAPE_SHEET, n, 1, abut_pose_identity()), false, 0);
+        add_to_tangle(t, make_shape_at(ABUT_SHAPE_SHEET, n, 1, at), false, 0);
         break;
     case TANGLE_LOOP:
         numbers[0] = test_random_real(random, 0.75, 0.95);
@@ -144,10 +135,10 @@ static inline void add_tangle(tangle *t, tangle_kind kind, test_random *random) 
     case TANGLE_CORNER: {
         const bool is_box = test_random_below(random, 2);
         at.translation = v3_along(at.translation, 1, v3(0.5, 0.5, 0));
-        add_to_tangle(t, make_scaled(ABUT_SHAPE_SHEET, n, 1, abut_pose_identity()), false, 0);
+        add_to_tangle(t, make_shape_at(ABUT_SHAPE_SHEET, n, 1, abut_pose_identity()), false, 0);
         add_to_tangle(t,
-                      make_scaled(is_box ? ABUT_SHAPE_BOX : ABUT_SHAPE_ICOSPHERE, is_box ? 4 : 5,
-                                  is_box ? 0.6 : 0.7, at),
+                      make_shape_at(is_box ? ABUT_SHAPE_BOX : ABUT_SHAPE_ICOSPHERE, is_box ? 4 : 5,
+                                    is_box ? 0.6 : 0.7, at),
                       true, 0);
         break;
     }
@@ -157,7 +148,7 @@ static inline void add_tangle(tangle *t, tangle_kind kind, test_random *random) 
         at.translation.z = test_random_real(random, 0, 0.3);
         at.translation.x *= 0.5;
         at.translation.y *= 0.5;
-        add_to_tangle(t, make_scaled(ABUT_SHAPE_SHEET, n + 6, 1, abut_pose_identity()), false, 0);
+        add_to_tangle(t, make_shape_at(ABUT_SHAPE_SHEET, n + 6, 1, abut_pose_identity()), false, 0);
         add_to_tangle(t, make_capsule(test_random_real(random, 0.06, 0.15), 0.6, 14, at), true, 0);
         break;
     }
@@ -172,9 +163,9 @@ static inline void add_tangle(tangle *t, tangle_kind kind, test_random *random) 
         break;
     }
     default:
-        add_to_tangle(t, make_scaled(ABUT_SHAPE_SHEET, n, 1, abut_pose_identity()), false, 0);
+        add_to_tangle(t, make_shape_at(ABUT_SHAPE_SHEET, n, 1, abut_pose_identity()), false, 0);
         for (int i = 0; i < 3; i++)
-            add_to_tangle(t, make_scaled(ABUT_SHAPE_SHEET, n, 1, random_pose(random, 0.3)), false,
+            add_to_tangle(t, make_shape_at(ABUT_SHAPE_SHEET, n, 1, random_pose(random, 0.3)), false,
                           0);
     }
 }

@@ -3,9 +3,10 @@
  * every cloth, so sweeps keep the state free of intersections. */
 #include "cloth/untangle.h"
 
-enum { SETTLE_STEPS = 16 };
+enum { SETTLE_STEPS = 30 };
 #define SETTLE_SECONDS (1.0 / 60)
-#define SETTLE_GAP 0.5 /* thicknesses: enough for the next step */
+#define SETTLE_GAP 0.5     /* thicknesses: enough for the next step */
+#define SETTLE_MOTION 0.05 /* mean lengths of edges per step: constraints are almost satisfied */
 
 /* What steps must not change or use. */
 typedef struct settled {
@@ -83,7 +84,8 @@ static double of_bits(uint32_t bits) {
     return (double)f;
 }
 
-static abut_status settle_step(abut_cloth *c, double *gap) {
+/* Makes a step. Writes the smallest gap at its start and the largest motion of a vertex. */
+static abut_status settle_step(abut_cloth *c, double *gap, double *motion) {
     abut_cloth_report report = abut_cloth_report_default();
     report.fraction = 1;
     memset(c->velocity, 0, c->vertices * sizeof *c->velocity);
@@ -95,6 +97,9 @@ static abut_status settle_step(abut_cloth *c, double *gap) {
         status = abuti_cloth_resolve_impacts(c, &report);
     if (status)
         return status;
+    *motion = 0;
+    for (uint32_t v = 0; v < c->vertices; v++)
+        *motion = fmax(*motion, cloth_length(v3_sub(c->end[v], c->position[v])));
     c->groups[SHEETS].moved++;
     c->backend->finish(c, true);
     return ABUT_OK;
@@ -106,8 +111,9 @@ abut_status abuti_cloth_settle(abut_cloth *c, double *gap) {
     if (!status) {
         remove_motion(c);
         for (int i = 0; i < SETTLE_STEPS && !status; i++) {
-            status = settle_step(c, gap);
-            if (*gap >= SETTLE_GAP * c->thickness)
+            double motion = 0;
+            status = settle_step(c, gap, &motion);
+            if (*gap >= SETTLE_GAP * c->thickness && motion < SETTLE_MOTION * c->mean_edge)
                 break;
         }
         restore(c, &s);

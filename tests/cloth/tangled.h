@@ -190,4 +190,49 @@ static inline tangle make_tangle(abut_context *context, tangle_kind kind, test_r
     }
 }
 
+/* Two sheets that cross, one of which is pinned at some vertices, and a ball in it. */
+typedef struct crossing {
+    abut_cloth *c;
+    abut_mesh *flat, *steep, *ball;
+} crossing;
+
+enum { FLAT_SEGMENTS = 6, FLAT_VERTICES = 49 };
+
+static inline abut_status create_crossing(abut_context *context, abut_device *device, uint32_t pins,
+                                          crossing *s) {
+    const abut_pose steep = {{0.6, 0.1, 0.2, 0.7}, {0.05, 0.1, 0.2}};
+    abut_cloth_options options = abut_cloth_options_default();
+    abut_cloth_attachment list[FLAT_VERTICES];
+    uint32_t index, vertices[FLAT_VERTICES];
+    options.gravity.z = -9;
+    options.substeps = 4;
+    options.body_may_lag = true;
+    options.device = device;
+    for (uint32_t i = 0; i < pins; i++)
+        vertices[i] = i;
+    abut_status status = create_shape(context, ABUT_SHAPE_SHEET, FLAT_SEGMENTS, FLAT_SEGMENTS, 1,
+                                      abut_pose_identity(), &s->flat);
+    NEXT(create_shape(context, ABUT_SHAPE_SHEET, 5, 5, 0.6, steep, &s->steep));
+    NEXT(
+        create_shape(context, ABUT_SHAPE_ICOSPHERE, 3, 3, 0.2, pose_at(-0.3, 0.3, -0.1), &s->ball));
+    NEXT(abut_cloth_create(context, &options, &s->c));
+    NEXT(abut_cloth_add_sheet(s->c, s->flat, NULL, &index));
+    NEXT(abut_cloth_add_sheet(s->c, s->steep, NULL, &index));
+    NEXT(abut_cloth_add_body(s->c, s->ball, NULL, &index));
+    if (!status && pins) {
+        NEXT(abut_cloth_bind(s->c, 0, ABUT_NONE, vertices, pins, 0, list));
+        list[0].stiffness = 20; /* a spring */
+        NEXT(abut_cloth_attach(s->c, 0, list, pins));
+    }
+    return status;
+}
+
+static inline void destroy_crossing(crossing *s) {
+    abut_cloth_destroy(s->c);
+    abut_mesh_destroy(s->flat);
+    abut_mesh_destroy(s->steep);
+    abut_mesh_destroy(s->ball);
+    *s = (crossing){0};
+}
+
 #endif

@@ -13,7 +13,8 @@ typedef struct simulating {
     simulation sim;
     uint32_t frames, substeps, done;
     double fps, start; /* `start`: time of the first frame of this run */
-    bool checks;
+    bool checks, untangles;
+    abut_cloth_untangle_report untangled; /* with --untangle */
     uint32_t bad, first_bad; /* frames in which cloth intersects something; the first one */
     double check_seconds;
     const char *record, *state, *resume; /* files */
@@ -220,7 +221,50 @@ static void run_frames(simulating *s) {
     finish_files(s);
 }
 
+/* ---- a start that is crossed ---- */
+
+/* Moves the sheets of the scene until they are free, and warns if that fails. */
+static void untangle_start(simulating *s) {
+    abut_cloth *cloth = s->untangles ? sim_cloth(&s->sim) : NULL;
+    abut_cloth_untangle_report *report = &s->untangled;
+    *report = abut_cloth_untangle_report_default();
+    report->is_free = true;
+    if (!cloth)
+        return;
+    ensure(abut_cloth_untangle(cloth, NULL, report));
+    if (report->is_free)
+        return;
+    tool_text words = {0};
+    text_print(&words,
+               "cloth could not be untangled: %llu of %llu pairs of triangles still intersect, "
+               "from (%.3g, %.3g, %.3g) to (%.3g, %.3g, %.3g)",
+               (unsigned long long)report->pairs, (unsigned long long)report->pairs_before,
+               report->bounds.lo.x, report->bounds.lo.y, report->bounds.lo.z, report->bounds.hi.x,
+               report->bounds.hi.y, report->bounds.hi.z);
+    tool_log(s->sim.tool, ABUT_LOG_WARNING, text_of(&words));
+    text_free(&words);
+}
+
 /* ---- output ---- */
+
+static void print_untangled(const simulating *s, tool_output *out) {
+    const abut_cloth_untangle_report *report = &s->untangled;
+    if (!s->untangles)
+        return;
+    out_object(out, "untangled");
+    json_count(out, "pairs", report->pairs_before);
+    json_count(out, "iterations", report->iterations);
+    json_count(out, "moved", report->moved);
+    json_number(out, "distance", report->distance);
+    out_end(out);
+    if (report->pairs_before)
+        print_fact(out, "untangled",
+                   "%llu pairs of triangles, in %u iterations; %u vertices moved by up to %.3g",
+                   (unsigned long long)report->pairs_before, report->iterations, report->moved,
+                   report->distance);
+    else
+        print_fact(out, "untangled", "nothing: the start has no intersections");
+}
 
 static void print_times(const simulating *s, tool_output *out) {
     const sim_totals *t = &s->sim.totals;
@@ -326,6 +370,7 @@ static void print_simulation(const simulating *s, const tool_arguments *argument
         print_fact(out, "resumed", "from frame %u, at %.3g s", s->first, s->start);
     print_fact(out, "simulated", "%.3g s in %u frames of %u steps", sim->time - s->start, s->done,
                s->substeps);
+    print_untangled(s, out);
     print_times(s, out);
     print_fact(out, "contacts", "%.1f per step", (double)t->contacts / t->steps);
     if (t->self_contacts)
@@ -400,6 +445,7 @@ static void read_options(simulating *s, const tool_arguments *arguments) {
     s->state = option_words(arguments, "state", NULL);
     s->resume = option_words(arguments, "resume", NULL);
     s->checks = option_given(arguments, "check") != NULL;
+    s->untangles = option_given(arguments, "untangle") != NULL;
     if (png)
         picture_check(tool, png->words);
     check_files(s, arguments);
@@ -449,6 +495,7 @@ static int run_simulate(tool_run *tool, const tool_arguments *arguments) {
     abut_device_destroy(device); /* the world keeps a reference */
     if (s.resume)
         sim_restore(&s.sim, &s.saved, s.resume);
+    untangle_start(&s);
     sim_find_contacts(&s.sim);
     s.start = s.sim.time;
     open_recording(&s);
@@ -474,6 +521,7 @@ static const tool_option options[] = {
     OPTION("record", "FILE", TEXT, "record all frames (.abutm)"),
     OPTION("state", "FILE", TEXT, "write the state after the last complete frame"),
     OPTION("resume", "FILE", TEXT, "continue from such a state, of the same scene"),
+    FLAG("untangle", "move sheets apart that intersect something at the start"),
     FLAG("check", "test every frame for intersections of cloth, exactly"),
     OPTION("png", "FILE", TEXT, "draw eight frames"),
     PAGE_OPTION,

@@ -329,6 +329,52 @@ ABUT_API abut_status abut_cloth_find_intersections(abut_cloth *cloth,
 /* Tests whether there is no intersection. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_is_free(abut_cloth *cloth, bool *is_free);
 
+/* ---- cloth that starts crossed ---- */
+
+typedef struct abut_cloth_untangle_options {
+    size_t size;
+    uint32_t iterations; /* at most; 0 = 400 */
+    bool separate;       /* a cloth without intersections is changed, too, if surfaces are closer
+                          * than the thickness: they are pushed apart without gaining velocity */
+} abut_cloth_untangle_options;
+
+ABUT_DEFAULT(abut_cloth_untangle_options)
+
+typedef struct abut_cloth_untangle_report {
+    size_t size;         /* sizeof(abut_cloth_untangle_report), set by the default function */
+    bool is_free;        /* no intersection remains, exactly, and the next step accepts the start */
+    uint32_t iterations; /* that were computed; 0 if nothing had to move */
+    uint64_t pairs_before; /* of intersecting triangles */
+    uint64_t pairs;        /* that remain; abut_cloth_find_intersections() lists them */
+    abut_box bounds;       /* of the triangles of sheets in these; zero if there are none */
+    uint32_t moved;        /* vertices that have moved */
+    double distance;       /* the largest distance that a vertex has moved */
+    double gap; /* as in abut_cloth_report, at the end; 0 unless surfaces were separated */
+    double seconds;
+} abut_cloth_untangle_report;
+
+ABUT_DEFAULT(abut_cloth_untangle_report)
+
+/* Moves vertices of sheets until no triangles intersect, for a start that abut_cloth_step()
+ * refuses: sheets through each other, through themselves, or in bodies. Bodies and pinned vertices
+ * do not move. Afterwards it separates surfaces that are closer than the thickness, by steps
+ * without forces and velocities, so that the next step does not push them apart at once. Velocities
+ * stay as they are, and aims are the new positions. Positions are rounded to floats. A cloth
+ * without intersections does not change, unless `options->separate` is set.
+ *
+ * Success is not guaranteed. If the iterations do not suffice, the call succeeds, `report->is_free`
+ * is false, and positions are those with the fewest intersecting pairs that were found. The next
+ * step then fails. Inside and outside of closed bodies are known; between sheets the smaller part
+ * moves to the other side. docs/cloth.md has success rates. `options` and `report` may be null.
+ *
+ * Returns ABUT_ERROR_ARGUMENT for radial fields, which have no such guarantee, and for two vertices
+ * of one sheet at one position, as abut_cloth_step(). The progress callback of the context can
+ * cancel it, with stage "untangle". It computes contours on the CPU. On failure the state does not
+ * change. One thread at a time for each cloth. */
+ABUT_API abut_status abut_cloth_untangle(abut_cloth *cloth,
+                                         const abut_cloth_untangle_options *options,
+                                         abut_cloth_untangle_report *report);
+
 /* Energy in joules, without that of pressure. */
 typedef struct abut_cloth_energy {
     size_t size; /* sizeof(abut_cloth_energy), set by the default function */

@@ -2,6 +2,8 @@
 #include "character/character.h"
 #include "fixture.h"
 
+#include <stdio.h>
+
 static abut_character *walker; /* of all tests: made by the first that needs it */
 
 static abut_character *woman(void) {
@@ -209,6 +211,58 @@ TEST(refusals) {
     options.triangles = 1000000;
     assert_fails(ABUT_ERROR_LIMIT, "at most 398000", scene_create(serial, &options, &s));
     assert_null(s);
+}
+
+/* A garment that was cut for the rest pose, on a body some frames later: legs and arms stick out of
+ * it. It is untangled and then simulated. ABUT_TEST_PRINT=1 prints each. */
+TEST(garments_on_another_pose_are_untangled) {
+    const uint32_t rounds = test_brief() ? 1 : test_rounds(16) + 1;
+    abut_character *figure = woman();
+    abut_mesh *rest = abut_character_rest_mesh(figure);
+    abut_character_info info = abut_character_info_default();
+    assert_ok(abut_character_get_info(figure, &info));
+    abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
+    vec *to = malloc(info.vertex_count * sizeof *to);
+    assert_true(bones && to);
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        abut_garment_options cut = abut_garment_options_default();
+        abut_garment *garment = NULL;
+        uint32_t crossed = 0;
+        cut.kind = kind ? ABUT_GARMENT_TROUSERS_AND_TOP : ABUT_GARMENT_DRESS;
+        cut.particles = ABUT_GARMENT_PARTICLES_MIN;
+        assert_ok(abut_garment_create(figure, &cut, &garment));
+        for (uint32_t round = 0; round < rounds; round++) {
+            const double time = 0.15 + 0.35 * round / rounds;
+            abut_cloth_untangle_report report = abut_cloth_untangle_report_default();
+            abut_cloth *c = NULL;
+            uint32_t index;
+            walk_to(figure, time, bones, to);
+            abut_mesh *body = test_mesh(serial, to, info.vertex_count, abut_mesh_indices(rest),
+                                        abut_mesh_triangle_count(rest));
+            assert_ok(abut_cloth_create(serial, NULL, &c));
+            assert_ok(
+                abut_cloth_add_sheet(c, abut_character_rest_mesh(abut_garment_character(garment)),
+                                     NULL, &index));
+            assert_ok(abut_cloth_add_body(c, body, NULL, &index));
+            assert_ok(abut_cloth_untangle(c, NULL, &report));
+            crossed += report.pairs_before > 0;
+            if (getenv("ABUT_TEST_PRINT"))
+                printf("garment %u at %.2f s: %llu pairs, %llu remain, %u iterations, moved %.3f, "
+                       "gap %g, %.2f s\n",
+                       kind, time, (unsigned long long)report.pairs_before,
+                       (unsigned long long)report.pairs, report.iterations, report.distance,
+                       report.gap, report.seconds);
+            assert_true(report.is_free && report.distance < 0.2);
+            for (int i = 0; i < 3; i++)
+                assert_true(step(c, 1.0 / 30, NULL).fraction == 1 && is_free(c));
+            abut_cloth_destroy(c);
+            abut_mesh_destroy(body);
+        }
+        assert_true(crossed > 0);
+        abut_garment_destroy(garment);
+    }
+    free(bones);
+    free(to);
 }
 
 int main(void) {

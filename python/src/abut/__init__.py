@@ -30,7 +30,7 @@ from ._core import (
 )
 from .batch import batch
 from .character import Character, Collided, Garment, RadialAnswer, RadialField
-from .cloth import Cloth, ClothEnergy, ClothStep
+from .cloth import Cloth, ClothEnergy, ClothStep, ClothUntangling
 from .collider import Box, Capsule, Cylinder, Hull, Plane, Sphere
 from .device import Device, devices
 from .field import Field, FieldValue
@@ -72,6 +72,7 @@ __all__ = [
     "Cloth",
     "ClothEnergy",
     "ClothStep",
+    "ClothUntangling",
     "Collided",
     "CollisionManager",
     "Contacts",

@@ -53,6 +53,25 @@ def step_of(report: Any) -> ClothStep:
     return ClothStep(**values, guarantee=reliability(report.guarantee))
 
 
+class ClothUntangling(NamedTuple):
+    """The report of Cloth.untangle()."""
+
+    is_free: bool
+    """No intersection remains, exactly, and the next step accepts the start."""
+    iterations: int
+    pairs_before: int
+    """Intersecting pairs of triangles at the start, and those that remain."""
+    pairs: int
+    bounds: Floats
+    """(2, 3): lowest and highest corner of a box around the triangles of sheets in the remaining pairs; zero if there
+    are none."""
+    moved: int
+    """Vertices that have moved, and the largest distance."""
+    distance: float
+    gap: float
+    seconds: float
+
+
 class ClothEnergy(NamedTuple):
     """Energy in joules, without that of pressure."""
 
@@ -303,6 +322,29 @@ class Cloth(Owner):
         moved, deepest = ctypes.c_uint32(), ctypes.c_double()
         run(lib.abut_cloth_push_out, self._handle, depth, byref(moved), byref(deepest))
         return int(moved.value), float(deepest.value)
+
+    def untangle(self, *, iterations: int = 0, separate: bool = False) -> ClothUntangling:
+        """Moves vertices of sheets until nothing intersects, for a start that `step` refuses. Bodies and pinned
+        vertices stay. Success is not guaranteed: `is_free` of the report is false if the iterations (0 = 400) do not
+        suffice. With `separate`, surfaces of a cloth without intersections are pushed apart, too, if they are closer
+        than the thickness, without gaining velocity.
+
+        >>> import abut
+        >>> cloth = abut.Cloth()
+        >>> sheet = cloth.add_sheet(abut.shape("sheet", segments=12, rings=12))
+        >>> ball = cloth.add_body(abut.shape("icosphere", radius=0.3), [0.6, 0, 0])
+        >>> cloth.is_free(), cloth.untangle().is_free, cloth.is_free()
+        (False, True, True)
+        """
+        given = options(
+            _c.abut_cloth_untangle_options, iterations=number(iterations, "iterations"), separate=separate
+        )
+        found = options(_c.abut_cloth_untangle_report)
+        run(lib.abut_cloth_untangle, self._handle, byref(given), byref(found))
+        lo, hi = found.bounds.lo, found.bounds.hi
+        values = {name: getattr(found, name) for name in ClothUntangling._fields}
+        values["bounds"] = np.array([[lo.x, lo.y, lo.z], [hi.x, hi.y, hi.z]])
+        return ClothUntangling(**values)
 
     # ---- state ----
 

@@ -309,6 +309,10 @@ abut_status abuti_cloth_read(const char *function, const char *name, abut_cloth 
 
 /* ---- step.c ---- */
 
+/* Checks the start, and creates what steps need. */
+abut_status abuti_cloth_prepare(const char *function, abut_cloth *c);
+/* Computes the aims of a step. */
+abut_status abuti_cloth_plan_step(abut_cloth *c, double seconds, abut_cloth_report *report);
 /* Releases what steps have created, except the state. */
 void abuti_cloth_unprepare(abut_cloth *c);
 
@@ -316,8 +320,18 @@ void abuti_cloth_unprepare(abut_cloth *c);
 
 /* Builds or refits the BVH of all sheets or all bodies at their current positions. */
 abut_status abuti_cloth_fit(abut_cloth *c, int group);
-/* Fails if the system intersects before its first step. */
-abut_status abuti_cloth_check_start(abut_cloth *c);
+/* Pairs of triangles that intersect, numbered among all sheets and all bodies. */
+typedef struct cloth_pairs {
+    abut_pair_self_intersection_list selves;
+    abut_pair_intersection_list touches;
+} cloth_pairs;
+
+/* Finds the pairs of the current positions; those of sheets with each other and themselves only
+ * `with_selves`. */
+abut_status abuti_cloth_find_pairs(abut_cloth *c, bool with_selves, cloth_pairs *pairs);
+void abuti_cloth_release_pairs(abut_cloth *c, cloth_pairs *pairs);
+/* Fails if the system intersects before its first step. `function` begins error messages. */
+abut_status abuti_cloth_check_start(const char *function, abut_cloth *c);
 
 /* ---- radial.c ---- */
 

@@ -35,13 +35,7 @@ abut_status abuti_cloth_fit(abut_cloth *c, int which) {
 
 /* ---- intersections ---- */
 
-/* Pairs of triangles that intersect, numbered among all sheets and all bodies. */
-typedef struct cloth_pairs {
-    abut_pair_self_intersection_list selves;
-    abut_pair_intersection_list touches;
-} cloth_pairs;
-
-static void release_pairs(abut_cloth *c, cloth_pairs *p) {
+void abuti_cloth_release_pairs(abut_cloth *c, cloth_pairs *p) {
     ABUTI_RELEASE(c->context, p->selves.list, p->touches.list);
     *p = (cloth_pairs){0};
 }
@@ -67,7 +61,7 @@ static abut_status find_touches(abut_cloth *c, cloth_pairs *p) {
     return p->touches.list ? abut_pair_intersections(&a, &b, &p->touches) : ABUT_ERROR_MEMORY;
 }
 
-static abut_status find_pairs(abut_cloth *c, bool with_selves, cloth_pairs *p) {
+abut_status abuti_cloth_find_pairs(abut_cloth *c, bool with_selves, cloth_pairs *p) {
     const bool with_bodies = c->all_vertices > c->vertices;
     if (!c->vertices)
         return ABUT_OK;
@@ -79,7 +73,7 @@ static abut_status find_pairs(abut_cloth *c, bool with_selves, cloth_pairs *p) {
     if (!status && with_bodies)
         status = find_touches(c, p);
     if (status)
-        release_pairs(c, p);
+        abuti_cloth_release_pairs(c, p);
     return status;
 }
 
@@ -117,14 +111,14 @@ abut_status abut_cloth_find_intersections(abut_cloth *cloth,
     if (!status)
         status = abuti_cloth_build(c);
     if (!status)
-        status = find_pairs(c, true, &p);
+        status = abuti_cloth_find_pairs(c, true, &p);
     if (status)
         return status;
     const uint64_t count = p.selves.count + p.touches.count;
     status = ABUTI_LIST_COUNT(__func__, "intersections", intersections, count);
     for (uint64_t i = 0; i < count && !status; i++)
         intersections->list[i] = get_pair(c, &p, i);
-    release_pairs(c, &p);
+    abuti_cloth_release_pairs(c, &p);
     return status;
 }
 
@@ -134,32 +128,33 @@ abut_status abut_cloth_is_free(abut_cloth *cloth, bool *is_free) {
         return abuti_null(__func__, cloth ? "is_free" : "cloth");
     abut_status status = abuti_cloth_build(cloth);
     if (!status)
-        status = find_pairs(cloth, true, &p);
+        status = abuti_cloth_find_pairs(cloth, true, &p);
     if (status)
         return status;
     *is_free = !p.selves.count && !p.touches.count;
-    release_pairs(cloth, &p);
+    abuti_cloth_release_pairs(cloth, &p);
     return ABUT_OK;
 }
 
 /* ---- the start ---- */
 
-static abut_status fail_start(const abut_cloth *c, const cloth_pairs *p) {
+static abut_status fail_start(const char *function, const abut_cloth *c, const cloth_pairs *p) {
     const uint64_t count = p->selves.count + p->touches.count;
     const abut_cloth_intersection one = get_pair(c, p, 0);
     const bool is_body = one.other_sheet == ABUT_NONE;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_cloth_step: triangle %u of sheet %u intersects triangle %u of %s %u%s; "
+                      "%s: triangle %u of sheet %u intersects triangle %u of %s %u%s; "
                       "a cloth must start without intersections. "
-                      "abut_cloth_find_intersections() lists them",
-                      one.triangle, one.sheet, one.other_triangle, is_body ? "body" : "sheet",
-                      is_body ? one.other_body : one.other_sheet,
+                      "abut_cloth_find_intersections() lists them, abut_cloth_untangle() moves "
+                      "sheets apart",
+                      function, one.triangle, one.sheet, one.other_triangle,
+                      is_body ? "body" : "sheet", is_body ? one.other_body : one.other_sheet,
                       count > 1 ? ", and others intersect too" : "");
 }
 
 /* Returns the error for two vertices at one position, with what to do. */
-static abut_status fail_coincident(const abut_cloth *c, const uint32_t vertex[2],
-                                   const uint32_t sheet[2]) {
+static abut_status fail_coincident(const char *function, const abut_cloth *c,
+                                   const uint32_t vertex[2], const uint32_t sheet[2]) {
     uint32_t local[2];
     vec3 given[2];
     for (int k = 0; k < 2; k++) {
@@ -168,7 +163,7 @@ static abut_status fail_coincident(const abut_cloth *c, const uint32_t vertex[2]
     }
     const bool differ = v3_max_abs(v3_sub(given[0], given[1])) > 0;
     return abuti_fail(
-        ABUT_ERROR_ARGUMENT, "abut_cloth_step: vertex %u of sheet %u and vertex %u of sheet %u %s",
+        ABUT_ERROR_ARGUMENT, "%s: vertex %u of sheet %u and vertex %u of sheet %u %s", function,
         local[0], sheet[0], local[1], sheet[1],
         differ ? "are equal after rounding to floats; move the system nearer to the origin"
         : sheet[0] == sheet[1] ? "are at the same position; abut_mesh_weld() merges vertices"
@@ -177,7 +172,7 @@ static abut_status fail_coincident(const abut_cloth *c, const uint32_t vertex[2]
 
 /* Vertices at one position are the same vertex to the test of intersections, but not to a sweep,
  * which would never let them move. */
-static abut_status check_coincident(const abut_cloth *c) {
+static abut_status check_coincident(const char *function, const abut_cloth *c) {
     uint32_t *lowest = abuti_allocate(c->context, c->vertices, sizeof *lowest);
     abut_status status =
         lowest ? abuti_coincident_vertices(c->context, c->position, c->vertices, lowest)
@@ -186,21 +181,21 @@ static abut_status check_coincident(const abut_cloth *c) {
     for (uint32_t v = 0; v < c->vertices && !status; v++) {
         const uint32_t u = lowest[v], a = c->part_of[u], b = c->part_of[v];
         if (u != v && faces[u] < faces[u + 1] && faces[v] < faces[v + 1])
-            status = fail_coincident(c, (uint32_t[2]){u, v}, (uint32_t[2]){a, b});
+            status = fail_coincident(function, c, (uint32_t[2]){u, v}, (uint32_t[2]){a, b});
     }
     abuti_release(c->context, lowest);
     return status;
 }
 
-abut_status abuti_cloth_check_start(abut_cloth *c) {
+abut_status abuti_cloth_check_start(const char *function, abut_cloth *c) {
     cloth_pairs p = {0};
     if (c->radial)
         return ABUT_OK;
-    abut_status status = c->options.ignore_self ? ABUT_OK : check_coincident(c);
+    abut_status status = c->options.ignore_self ? ABUT_OK : check_coincident(function, c);
     if (!status)
-        status = find_pairs(c, !c->options.ignore_self, &p);
+        status = abuti_cloth_find_pairs(c, !c->options.ignore_self, &p);
     if (!status && p.selves.count + p.touches.count)
-        status = fail_start(c, &p);
-    release_pairs(c, &p);
+        status = fail_start(function, c, &p);
+    abuti_cloth_release_pairs(c, &p);
     return status;
 }

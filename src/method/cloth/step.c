@@ -23,10 +23,10 @@ static cloth_search search_of(const abut_cloth *c) {
     return s;
 }
 
-static abut_status prepare(abut_cloth *c) {
+abut_status abuti_cloth_prepare(const char *function, abut_cloth *c) {
     abut_status status = ABUT_OK;
     if (!c->is_checked)
-        status = abuti_cloth_check_start(c);
+        status = abuti_cloth_check_start(function, c);
     c->is_checked = !status;
     if (status || c->is_prepared)
         return status;
@@ -127,7 +127,7 @@ static abut_status check_totals(const abut_cloth *c) {
     return ABUT_OK;
 }
 
-static abut_status plan_step(abut_cloth *c, double seconds, abut_cloth_report *report) {
+abut_status abuti_cloth_plan_step(abut_cloth *c, double seconds, abut_cloth_report *report) {
     const double start = abuti_seconds();
     c->totals = (cloth_totals){.thinnest = cloth_bits_of(c->search.range)};
     if (!c->radial)
@@ -178,9 +178,9 @@ static abut_status step(abut_cloth *c, double seconds, abut_cloth_report *report
         return ABUT_OK;
     }
     if (!status)
-        status = prepare(c);
+        status = abuti_cloth_prepare("abut_cloth_step", c);
     if (!status)
-        status = plan_step(c, seconds, report);
+        status = abuti_cloth_plan_step(c, seconds, report);
     const double planned = abuti_seconds();
     if (!status)
         status = c->radial ? abuti_cloth_leave_fields(c, seconds, report)

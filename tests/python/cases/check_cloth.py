@@ -46,6 +46,43 @@ class Cloths(unittest.TestCase):
         material = cloth.material(1)
         self.assertEqual((material["stretch"], material["density"], material["friction"]), (200, 0.2, 0.4))
 
+    def test_crossed_starts_are_untangled(self):
+        cloth = abut.Cloth()
+        first = cloth.add_sheet(sheet(10))
+        cloth.add_sheet(sheet(8).transformed([0.1, 0.05, 0.1, 0.7, 0.1, 0, 0.7]))
+        cloth.add_body(abut.shape("icosphere", radius=0.2), [-0.4, 0.3, 0])
+        count = len(cloth.intersections())
+        with self.assertRaisesRegex(abut.ArgumentError, "intersects triangle"):
+            cloth.step()
+        before = cloth.positions(first)
+        failed = cloth.untangle(iterations=1)
+        self.assertEqual((failed.is_free, failed.iterations, failed.pairs_before), (False, 1, count))
+        self.assertEqual((failed.pairs, failed.gap), (len(cloth.intersections()), 0))
+        self.assertEqual(failed.bounds.shape, (2, 3))
+        self.assertTrue((failed.bounds[0] < failed.bounds[1]).all())
+        report = cloth.untangle()
+        self.assertTrue(report.is_free and cloth.is_free() and report.gap > 0 and report.seconds > 0)
+        self.assertEqual((report.pairs_before, report.pairs), (failed.pairs, 0))
+        np.testing.assert_array_equal(report.bounds, np.zeros((2, 3)))
+        self.assertGreater(np.abs(cloth.positions(first) - before).max(), 0)
+        np.testing.assert_array_equal(cloth.velocities(first), np.zeros_like(before))
+        self.assertEqual(cloth.step().fraction, 1)
+        self.assertTrue(cloth.is_free())
+        now = cloth.positions(first)
+        again = cloth.untangle()
+        self.assertEqual((again.is_free, again.iterations, again.moved), (True, 0, 0))
+        np.testing.assert_array_equal(cloth.positions(first), now)
+
+    def test_near_sheets_are_separated(self):
+        cloth = abut.Cloth()
+        for i in range(2):
+            cloth.add_sheet(sheet(8).transformed([0, 0, 0.004 * i]), thickness=0.01, bend=1e-4)
+        self.assertEqual(cloth.untangle().moved, 0)
+        report = cloth.untangle(separate=True)
+        self.assertTrue(report.moved > 0 and report.gap > 0.004 and report.iterations == 0)
+        with self.assertRaises(abut.ArgumentError):
+            cloth.untangle(iterations=-1)
+
     def test_bodies_get_impulses(self):
         cloth = abut.Cloth(gravity=[0, 0, -9.81])
         cloth.add_sheet(sheet(8).transformed([0, 0, 0.53]), damping=1)

@@ -46,6 +46,9 @@ extern const double map_shares[MAP_QUANTILES];
            "texels along each side of the atlas (default: 512, or more if 4 texels for each "     \
            "triangle "                                                                            \
            "need it)"),                                                                           \
+        OPTION("precision", "D", POSITIVE,                                                        \
+               "choose the resolution at which no point of the surface is farther than D from a " \
+               "sample, so that distances between samples have at most this error"),              \
         OPTION("png", "FILE", TEXT, "draw the surface in colours, with a colour scale"),          \
         PAGE_OPTION, CAMERA_OPTIONS("iso"),                                                       \
         REPEATED(                                                                                 \

@@ -31,6 +31,9 @@ void map_check(tool_run *tool, const tool_arguments *arguments) {
     }
     if (!picture && option_any(arguments, "view|up"))
         tool_refuse(tool, "--view and --up require --png or --html");
+    if (option_given(arguments, "precision") && option_any(arguments, "resolution|samples"))
+        tool_refuse(tool, "--precision determines the resolution; it cannot be combined with --%s",
+                    option_any(arguments, "resolution|samples")->option->name);
     camera_read(tool, arguments, &camera);
 }
 
@@ -75,8 +78,10 @@ void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resol
     abut_map_options options = abut_map_options_default();
     double enough = ceil(sqrt(4.0 * abut_mesh_triangle_count(surface->mesh)));
     options.device = device;
-    options.resolution = given        ? given->counts[0]
-                         : resolution ? resolution
+    options.precision = option_number(arguments, "precision", 0);
+    options.resolution = given                   ? given->counts[0]
+                         : options.precision > 0 ? 0
+                         : resolution            ? resolution
                                       : (uint32_t)fmin(RESOLUTION_MAX, fmax(RESOLUTION, enough));
     if (given && options.resolution > RESOLUTION_MAX)
         tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",

@@ -45,6 +45,8 @@ typedef struct abut_map_options {
     const double *importance; /* one weight above 0 for each triangle, which multiplies its number
                                * of samples for its area; null = equal weights */
     abut_device *device;      /* null = the CPU */
+    double precision; /* largest reach of the map at rest, so that distances between samples have at
+                       * most this error; determines the resolution, which must be 0. 0 = none */
 } abut_map_options;
 
 ABUT_DEFAULT(abut_map_options)
@@ -53,11 +55,15 @@ ABUT_DEFAULT(abut_map_options)
  * texels in proportion to their area, and at least one. The samples of a degenerate triangle are on
  * the segment or point to which it collapses. `options` may be null.
  *
+ * `precision` inverts the error bound: the resolution is found by bisection to a 64th. The reach of
+ * a deformed mesh may exceed the precision. abut_map_replace_mesh() keeps the resolution.
+ *
  * Returns ABUT_ERROR_LIMIT if the atlas has too few texels; the message contains a sufficient
- * resolution. Returns ABUT_ERROR_ARGUMENT if a coordinate exceeds 1e30, or if the longest side of
- * the bounding box is below 1e-30 and not 0. Distances, which are floats, need these limits.
- * Returns ABUT_ERROR_DEVICE if the device lacks doubles or rounds differently from the CPU. Uses
- * the context of the mesh. Thread-safe. */
+ * resolution. Also returns it if a precision needs more than 16384 texels along each side. Returns
+ * ABUT_ERROR_ARGUMENT if a coordinate exceeds 1e30, or if the longest side of the bounding box is
+ * below 1e-30 and not 0. Distances, which are floats, need these limits. Returns ABUT_ERROR_DEVICE
+ * if the device lacks doubles or rounds differently from the CPU. Uses the context of the mesh.
+ * Thread-safe. */
 ABUT_API abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options,
                                      abut_map **map);
 /* Destroys a map. Null is allowed. One thread at a time for each map. */
@@ -267,6 +273,31 @@ ABUT_DEFAULT(abut_map_measures)
  * thread at a time for each map. */
 ABUT_API abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options *options,
                                       double *values, abut_map_measures *measures);
+
+/* Bounds of the penetration of the surface into a body. */
+typedef struct abut_map_depth {
+    size_t size;         /* sizeof(abut_map_depth), set by the default function */
+    double lower, upper; /* of the depth of the deepest point of the surface inside the body: that
+                          * of the deepest sample, and no point is deeper. 0 if none is inside */
+    double shift_lower, shift_upper; /* of the length of the shortest shift of the surface after
+                                      * which no point of it is inside the body (the translational
+                                      * penetration depth) */
+    abut_vec3 shift; /* one of length shift_upper, which separates the convex hulls; zero if `upper`
+                      * is 0 */
+} abut_map_depth;
+
+ABUT_DEFAULT(abut_map_depth)
+
+/* Computes bounds of the penetration depth from the last query, for body `other` of that query. The
+ * bounds of the depth differ by at most the reach. A shift must move the deepest point out of the
+ * body, so that `shift_lower` is `lower`. `shift_upper` is the smallest overlap of the convex hulls
+ * along a number of directions. It is close for convex bodies and may be far too large for others.
+ * The result is as reliable as the signs: see abut_map_info.reliability. `depth->size` must be set.
+ *
+ * Returns ABUT_ERROR_ARGUMENT before a query of other bodies, if there is no such body, or if
+ * distances to it have no sign. One thread at a time for each map. */
+ABUT_API abut_status abut_map_measure_depth(const abut_map *map, uint32_t other,
+                                            abut_map_depth *depth);
 
 /* Computes a histogram of area by distance: areas[i] is the area between lo + i w and lo + (i + 1)
  * w, with w = (hi - lo) / count. The first and last bin include the areas below and above. Samples

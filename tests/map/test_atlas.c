@@ -167,6 +167,74 @@ TEST(the_resolution_that_is_needed_is_named) {
     assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_ARGUMENT);
 }
 
+/* The reach is at most the precision, and at most about a fiftieth less than possible. */
+TEST(precision_determines_the_resolution) {
+    const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX, ABUT_SHAPE_LETTER_E, ABUT_SHAPE_TEAPOT_SOLID};
+    const double precisions[] = {0.2, 0.03, 0.004};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        AUTO(mesh) mesh = made(NULL, kinds[k], 4, 0);
+        const abut_box box = abut_mesh_bounds(mesh);
+        for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
+            abut_map_options options = abut_map_options_default();
+            AUTO(map) map = NULL;
+            AUTO(map) coarser = NULL;
+            options.precision = precisions[i] * (box.hi.y - box.lo.y);
+            assert_ok(abut_map_create(mesh, &options, &map));
+            const abut_map_info info = get_map_info(map);
+            assert_true(info.reach <= options.precision);
+            check_reach(map, 1000);
+            const double precision = options.precision;
+            options.precision = 0;
+            options.resolution = (uint32_t)(0.9 * info.resolution);
+            if (abut_map_create(mesh, &options, &coarser) == ABUT_OK)
+                assert_true(get_map_info(coarser).reach > precision);
+        }
+    }
+}
+
+TEST(precision_has_limits) {
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_BOX, 2, 0);
+    abut_map_options options = abut_map_options_default();
+    AUTO(map) map = NULL;
+    const double bad[] = {-1, NAN, INFINITY};
+    for (int i = 0; i < 3; i++) {
+        options.precision = bad[i];
+        assert_refused("options->precision is", abut_map_create(mesh, &options, &map));
+    }
+    options.precision = 0.1;
+    options.resolution = 64;
+    assert_refused("set only one of them", abut_map_create(mesh, &options, &map));
+    options.resolution = 0;
+    options.precision = 1e-7;
+    assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_LIMIT);
+    assert_non_null(strstr(abut_last_error(), "the maximum of 16384 x 16384 texels is "));
+    assert_null(map);
+    const double dot[] = {1, 2, 3};
+    const uint32_t same[] = {0, 0, 0};
+    AUTO(mesh) point = test_mesh(NULL, dot, 1, same, 1);
+    options.precision = 0.5;
+    assert_ok(abut_map_create(point, &options, &map));
+    assert_true(get_map_info(map).reach == 0);
+}
+
+static abut_status make_precise(abut_context *context, void *data) {
+    abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_map_options options = abut_map_options_default();
+    abut_mesh *mesh = NULL;
+    abut_map *map = NULL;
+    (void)data;
+    options.precision = 0.03;
+    abut_status status = abut_shape_create(context, &box, &mesh);
+    status = status ? status : abut_map_create(mesh, &options, &map);
+    abut_map_destroy(map);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+TEST(precision_survives_failing_allocations) {
+    assert_true(test_every_allocation(make_precise, NULL) > 10);
+}
+
 TEST(triangles_without_area_are_sampled) {
     const double points[] = {0, 0, 0, 1, 0, 0, 0.5, 0, 0, 0, 1, 0, 1e-9, 1e-9, 0};
     const uint32_t indices[] = {0, 1, 2, 0, 0, 0, 0, 1, 3, 3, 3, 1, 0, 1, 4};

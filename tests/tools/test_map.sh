@@ -108,6 +108,13 @@ for wrong in 0 nan -1 inf x; do
 done
 try 2 "$tool" map box.obj box.obj --resolution 0
 refuses "from 1 to 16384" map box.obj box.obj --resolution 16385
+try 0 "$tool" map box.obj box.obj --pose 3,0,0 --precision 0.02 --json
+is "0.015 < it['reach'] <= 0.02" True
+try 0 "$tool" deviation box.obj box.obj --precision 0.05 --json
+is "[0.03 < way['reach'] <= 0.05 for way in it['ways']]" "[True, True]"
+refuses "cannot be combined with --resolution" map box.obj box.obj --precision 0.02 --resolution 64
+refuses "cannot be combined with --samples" deviation box.obj box.obj --precision 0.02 --samples 99
+fails "the maximum of 16384 x 16384 texels is" map box.obj box.obj --precision 1e-7
 fails "48 triangles do not fit into 6 x 6 texels; use a resolution of at least" map box.obj box.obj --resolution 6
 refuses ".ply, .csv, .npy or .png" map box.obj box.obj --out rows.txt
 try 2 "$tool" map box.obj box.obj --png box.tiff

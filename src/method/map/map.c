@@ -6,6 +6,7 @@
 enum {
     RESOLUTION_DEFAULT = 512,
     RESOLUTION_MAX = 16384,
+    PRECISION_STEPS = 64, /* relative width of the last range of resolutions */
     TRIANGLES_PER_TASK = 1024,
     SAMPLES_PER_TASK = 16384
 };
@@ -228,23 +229,86 @@ static uint32_t default_resolution(uint32_t triangle_count) {
                                          : RESOLUTION_DEFAULT;
 }
 
+static double reach_of_atlas(const abut_mesh *mesh, const map_atlas *atlas) {
+    double reach = 0;
+    for (uint32_t t = 0; t < mesh->triangle_count; t++)
+        reach = fmax(reach, abuti_map_reach(&atlas->places[t], mesh, t));
+    return reach;
+}
+
+/* The resolution to try after `last`, whose reach exceeded the precision by a factor. The reach is
+ * nearly proportional to the width of a texel. */
+static uint32_t finer_resolution(uint32_t last, double factor) {
+    const double wanted = ceil(last * fmin(factor, 2) * (1 + 0x1p-8));
+    return (uint32_t)fmin(RESOLUTION_MAX, fmax(last + 1.0, wanted));
+}
+
+/* Finds the resolution for options->precision, and creates the atlas. */
+static abut_status create_precise_atlas(const char *function, const abut_mesh *mesh,
+                                        abut_map_options *options, map_atlas *atlas) {
+    double area = 0, reach = HUGE_VAL;
+    uint32_t coarse = 0, fine = ABUT_NONE; /* resolutions that are too coarse, and sufficient */
+    for (uint32_t t = 0; t < mesh->triangle_count; t++)
+        area += abuti_map_area(mesh, t);
+    const double fewest = ceil(sqrt((double)mesh->triangle_count));
+    uint32_t n = (uint32_t)fmin(RESOLUTION_MAX, fmax(fewest, sqrt(area) / options->precision));
+    while (fine == ABUT_NONE ? coarse < RESOLUTION_MAX
+                             : fine - coarse > 1 + fine / PRECISION_STEPS) {
+        map_atlas made;
+        abut_status status = abuti_map_atlas_create(function, mesh, n, options->importance, &made);
+        if (status && status != ABUT_ERROR_LIMIT) {
+            abuti_map_atlas_destroy(mesh->context, atlas);
+            return status;
+        }
+        reach = status ? HUGE_VAL : reach_of_atlas(mesh, &made);
+        if (reach <= options->precision) {
+            abuti_map_atlas_destroy(mesh->context, atlas);
+            *atlas = made;
+            fine = n;
+        } else {
+            abuti_map_atlas_destroy(mesh->context, &made);
+            coarse = n;
+        }
+        n = fine == ABUT_NONE ? finer_resolution(n, reach / options->precision)
+                              : coarse + (fine - coarse) / 2;
+    }
+    options->resolution = fine;
+    if (fine != ABUT_NONE)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_LIMIT,
+                      "%s: options->precision is %g; the reach of the maximum of %d x %d texels is "
+                      "%g; set a precision of at least that",
+                      function, options->precision, RESOLUTION_MAX, RESOLUTION_MAX, reach);
+}
+
 abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, abut_map **map) {
     abut_map_options ours = abut_map_options_default();
-    map_atlas none = {0};
+    map_atlas atlas = {0};
     if (!mesh || !map)
         return abuti_null(__func__, mesh ? "map" : "mesh");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_map_create: options");
     if (status)
         return status;
-    if (!ours.resolution)
+    if (!(ours.precision >= 0 && ours.precision < HUGE_VAL))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->precision is %g; it must be finite and at least 0",
+                          __func__, ours.precision);
+    if (ours.precision > 0 && ours.resolution)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->resolution is %u and options->precision is %g; set only "
+                          "one of them",
+                          __func__, ours.resolution, ours.precision);
+    if (!ours.resolution && !(ours.precision > 0))
         ours.resolution = default_resolution(mesh->triangle_count);
     if (ours.resolution > RESOLUTION_MAX)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: options->resolution is %u; it must be at most %d", __func__,
                           ours.resolution, RESOLUTION_MAX);
     status = check_importance(__func__, ours.importance, mesh->triangle_count);
-    return status ? status : create_map(__func__, mesh, &ours, &none, map);
+    if (!status && ours.precision > 0 && !(status = check_mesh(__func__, mesh)))
+        status = create_precise_atlas(__func__, mesh, &ours, &atlas);
+    return status ? status : create_map(__func__, mesh, &ours, &atlas, map);
 }
 
 abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh) {

@@ -144,6 +144,24 @@ class Maps(unittest.TestCase):
         self.assertGreater(len(made.contacts()), 0)
         self.assertEqual(made.texels["other"][np.isfinite(touching)].max(), 0)
 
+    def test_precision(self):
+        mesh = abut.shape("icosphere", segments=6)
+        made, finer = abut.DistanceMap(mesh, precision=0.02), abut.DistanceMap(mesh, precision=0.01)
+        self.assertTrue(0.015 < made.reach <= 0.02 and 0.0075 < finer.reach <= 0.01)
+        self.assertGreater(finer.resolution, made.resolution)
+        with self.assertRaisesRegex(ValueError, "set only one"):
+            abut.DistanceMap(mesh, 64, precision=0.02)
+
+    def test_depth(self):
+        made = abut.DistanceMap(abut.shape("box"), 128)
+        made.compute_distance(abut.shape("box"), [[0.9, 0, 0, 0, 0, 0, 1]])
+        depth = made.measure_depth()
+        self.assertTrue(0.09 < depth.lower <= 0.1 <= depth.upper <= depth.lower + made.reach + 1e-6)
+        self.assertTrue(depth.shift_lower <= 0.1 <= depth.shift_upper < 0.1 + 1e-9)
+        self.assertLess(np.abs(depth.shift - [-0.1, 0, 0]).max(), 1e-9)
+        with self.assertRaises(ValueError):
+            made.measure_depth(1)
+
     def test_exact_measures(self):
         mesh, other = abut.shape("icosphere", segments=6), abut.shape("box")
         made = abut.DistanceMap(mesh, resolution=64)

@@ -47,6 +47,10 @@ typedef struct abut_map_options {
     abut_device *device;      /* null = the CPU */
     double precision; /* largest reach of the map at rest, so that distances between samples have at
                        * most this error; determines the resolution, which must be 0. 0 = none */
+    const double *uv; /* texture coordinates u, v of the three corners of each triangle, from 0 to
+                       * 1, from the upper left corner as in glTF; null = own layout. Only read by
+                       * abut_map_create() */
+    bool uv_fallback; /* if `uv` has no valid layout, use the own one; see abut_map_info.uses_uv */
 } abut_map_options;
 
 ABUT_DEFAULT(abut_map_options)
@@ -57,6 +61,13 @@ ABUT_DEFAULT(abut_map_options)
  *
  * `precision` inverts the error bound: the resolution is found by bisection to a 64th. The reach of
  * a deformed mesh may exceed the precision. abut_map_replace_mesh() keeps the resolution.
+ *
+ * With `uv` each triangle is where its texture coordinates are, rounded to 1/256 of a texel. So the
+ * texels of the map are those of a texture of the mesh. A layout is valid if each triangle has an
+ * area and at least one texel, and none has a texel of another one. Otherwise returns
+ * ABUT_ERROR_LIMIT if a higher resolution may help, and ABUT_ERROR_ARGUMENT for an overlap, for a
+ * triangle without area in the texture, and together with `importance`. New triangles of
+ * abut_map_replace_mesh() do not have texture coordinates: then all triangles get the own layout.
  *
  * Returns ABUT_ERROR_LIMIT if the atlas has too few texels; the message contains a sufficient
  * resolution. Also returns it if a precision needs more than 16384 texels along each side. Returns
@@ -99,6 +110,7 @@ typedef struct abut_map_info {
     abut_reliability reliability; /* of the last query: the lowest reliability of the signs of
                                    * all bodies, or that of thickness; magnitudes always have the
                                    * guarantee above */
+    bool uses_uv; /* the layout is that of the texture coordinates in abut_map_options */
 } abut_map_info;
 
 ABUT_DEFAULT(abut_map_info)

@@ -45,7 +45,7 @@ static void check_atlas(abut_map *map) {
         double corners[3][2], x = i % s.resolution + 0.5, y = i / s.resolution + 0.5;
         assert_ok(abut_map_corners(map, sample->triangle, corners));
         double all = turn(corners[0], corners[1], corners[2][0], corners[2][1]);
-        assert_true(all > 0);
+        assert_true(all > 0 || get_map_info(map).uses_uv);
         for (int k = 0; k < 3; k++) {
             double part = turn(corners[(k + 1) % 3], corners[(k + 2) % 3], x, y) / all;
             assert_true(part > -1e-12);
@@ -345,4 +345,146 @@ TEST(changes_keep_the_places_of_others) {
     from[3] = count;
     assert_int_equal(abut_map_replace_mesh(map, mesh, from), ABUT_ERROR_ARGUMENT);
     assert_int_equal(get_map_info(map).placed, count);
+}
+
+/* ---- texture coordinates ---- */
+
+/* A sheet of `side` x `side` quads with texture coordinates from 0 to 1: those of its positions,
+ * with inner vertices moved at random. Six numbers for each triangle; free them. */
+static double *sheet_coordinates(const abut_mesh *mesh, double most, bool mirrored, uint64_t seed) {
+    const uint32_t count = abut_mesh_triangle_count(mesh), *index = abut_mesh_indices(mesh);
+    const abut_box box = abut_mesh_bounds(mesh);
+    double(*at)[2] = malloc(abut_mesh_vertex_count(mesh) * sizeof *at);
+    double *uv = malloc(6 * count * sizeof *uv);
+    test_random random = {seed};
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
+        const abut_vec3 p = vertex_of(mesh, i);
+        at[i][0] = (p.x - box.lo.x) / (box.hi.x - box.lo.x);
+        at[i][1] = (p.y - box.lo.y) / (box.hi.y - box.lo.y);
+        const bool inner = fmin(fmin(at[i][0], 1 - at[i][0]), fmin(at[i][1], 1 - at[i][1])) > 1e-9;
+        for (int axis = 0; axis < 2 && inner; axis++)
+            at[i][axis] += most * (test_random_below(&random, 2001) / 1000.0 - 1);
+        at[i][0] = mirrored ? 1 - at[i][0] : at[i][0];
+    }
+    for (uint32_t i = 0; i < 3 * count; i++)
+        memcpy(&uv[2 * i], at[index[i]], sizeof *at);
+    free(at);
+    return uv;
+}
+
+/* Every texel of the square belongs to one triangle, also on the sides that triangles share;
+ * samples are within the reach, also after a deformation. */
+TEST(texture_coordinates_are_the_layout) {
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_SHEET, 8, 8);
+    const double change[9] = {2, 0.7, 0, 0, 0.5, 0, 0.3, 0, 1};
+    AUTO(mesh) other = moved(mesh, change, (abut_vec3){1, 2, 3});
+    for (int k = 0; k < 12; k++) {
+        double *uv = sheet_coordinates(mesh, k < 2 ? 0 : 0.04, k % 2, (uint64_t)k);
+        abut_map_options options = abut_map_options_default();
+        AUTO(map) map = NULL;
+        options.resolution = k < 2 ? 64 : 37 + 16 * (uint32_t)k;
+        options.uv = uv;
+        assert_ok(abut_map_create(mesh, &options, &map));
+        const abut_map_info info = get_map_info(map);
+        assert_true(info.uses_uv);
+        assert_int_equal(info.sample_count, options.resolution * options.resolution);
+        check_atlas(map);
+        check_reach(map, 500);
+        for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
+            double corners[3][2];
+            assert_ok(abut_map_corners(map, t, corners));
+            for (int i = 0; i < 6; i++)
+                assert_close(corners[i / 2][i % 2], uv[6 * t + (uint32_t)i] * options.resolution,
+                             0.5 / 256);
+        }
+        assert_ok(abut_map_set_mesh(map, other));
+        check_reach(map, 500);
+        free(uv);
+    }
+}
+
+static void refuse_uv(abut_mesh *mesh, double *uv, uint32_t resolution, abut_status status,
+                      const char *part) {
+    abut_map_options options = abut_map_options_default();
+    AUTO(map) map = NULL;
+    options.resolution = resolution;
+    options.uv = uv;
+    assert_int_equal(abut_map_create(mesh, &options, &map), status);
+    assert_non_null(strstr(abut_last_error(), part));
+    assert_null(map);
+    options.uv_fallback = true;
+    assert_ok(abut_map_create(mesh, &options, &map));
+    assert_false(get_map_info(map).uses_uv);
+    check_atlas(map);
+}
+
+TEST(layouts_that_are_not_valid_are_refused) {
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
+    double *uv = sheet_coordinates(mesh, 0, false, 1), kept[6];
+    memcpy(kept, uv, sizeof kept);
+    const double bad[] = {-0.01, 1.01, NAN, INFINITY};
+    for (int i = 0; i < 4; i++) {
+        uv[3] = bad[i];
+        refuse_uv(mesh, uv, 64, ABUT_ERROR_ARGUMENT, "coordinate v of corner 1 of triangle 0");
+    }
+    memcpy(uv, uv + 6 * 9, sizeof kept); /* where triangle 9 is */
+    refuse_uv(mesh, uv, 64, ABUT_ERROR_ARGUMENT, "triangles 0 and 9 overlap");
+    for (int i = 0; i < 3; i++)
+        memcpy(uv + 2 * i, kept, 2 * sizeof *uv);
+    refuse_uv(mesh, uv, 64, ABUT_ERROR_ARGUMENT, "triangle 0 has no area in the texture");
+    memcpy(uv, kept, sizeof kept);
+    for (int i = 0; i < 6; i++)
+        uv[i] = kept[i] + (i >= 2) * (kept[i] > kept[i % 2] ? -0.249 : 0);
+    refuse_uv(mesh, uv, 64, ABUT_ERROR_LIMIT, "triangle 0 contains the centre of no texel");
+    memcpy(uv, kept, sizeof kept);
+    abut_map_options options = abut_map_options_default();
+    double importance[32];
+    AUTO(map) map = NULL;
+    for (int t = 0; t < 32; t++)
+        importance[t] = 1;
+    options.uv = uv;
+    options.importance = importance;
+    assert_refused("cannot be combined with options->importance",
+                   abut_map_create(mesh, &options, &map));
+    options.importance = NULL;
+    options.precision = 0.02; /* finds the resolution of charts, too */
+    assert_ok(abut_map_create(mesh, &options, &map));
+    assert_true(get_map_info(map).uses_uv && get_map_info(map).reach <= 0.02);
+    /* other triangles: kept ones have their charts; a new one has none */
+    const uint32_t count = abut_mesh_triangle_count(mesh);
+    uint32_t from[64];
+    AUTO(mesh) fewer = changed(mesh, 4, 0, from);
+    assert_ok(abut_map_replace_mesh(map, fewer, from));
+    assert_true(get_map_info(map).uses_uv);
+    assert_int_equal(get_map_info(map).placed, 0);
+    check_atlas(map);
+    for (uint32_t t = 0; t < count; t++)
+        from[t] = t < abut_mesh_triangle_count(fewer) ? t : ABUT_NONE;
+    assert_ok(abut_map_replace_mesh(map, mesh, from));
+    assert_false(get_map_info(map).uses_uv);
+    check_atlas(map);
+    free(uv);
+}
+
+static abut_status make_charts(abut_context *context, void *data) {
+    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
+    abut_map_options options = abut_map_options_default();
+    abut_mesh *mesh = NULL;
+    abut_map *map = NULL;
+    double *uv = data;
+    sheet.segments = sheet.rings = 2;
+    abut_status status = abut_shape_create(context, &sheet, &mesh);
+    options.uv = uv;
+    options.resolution = 16;
+    status = status ? status : abut_map_create(mesh, &options, &map);
+    abut_map_destroy(map);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+TEST(charts_survive_failing_allocations) {
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_SHEET, 2, 2);
+    double *uv = sheet_coordinates(mesh, 0, false, 1);
+    assert_true(test_every_allocation(make_charts, uv) > 8);
+    free(uv);
 }

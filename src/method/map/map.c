@@ -190,6 +190,15 @@ static abut_status check_importance(const char *function, const double *importan
     return ABUT_OK;
 }
 
+/* Lays out a mesh with texture coordinates if options->uv is set, otherwise without. */
+static abut_status create_atlas(const char *function, const abut_mesh *mesh,
+                                const abut_map_options *options, uint32_t resolution,
+                                map_atlas *atlas) {
+    return options->uv
+               ? abuti_map_charts_create(function, mesh, resolution, options->uv, atlas)
+               : abuti_map_atlas_create(function, mesh, resolution, options->importance, atlas);
+}
+
 /* Creates a map with a given atlas, or with a new one if `atlas` has no places. */
 static abut_status create_map(const char *function, abut_mesh *mesh,
                               const abut_map_options *options, map_atlas *atlas, abut_map **map) {
@@ -201,6 +210,7 @@ static abut_status create_map(const char *function, abut_mesh *mesh,
     made->context = abuti_context_retain(mesh->context);
     made->options = *options;
     made->options.importance = NULL;
+    made->options.uv = NULL;
     made->mesh = abut_mesh_retain(mesh);
     made->atlas = *atlas;
     made->placed = mesh->triangle_count;
@@ -208,8 +218,8 @@ static abut_status create_map(const char *function, abut_mesh *mesh,
     abut_status status;
     if ((status = check_mesh(function, mesh)) ||
         (status = abut_bvh_create(mesh, NULL, &made->bvh)) ||
-        (!atlas->places && (status = abuti_map_atlas_create(function, mesh, options->resolution,
-                                                            options->importance, &made->atlas))) ||
+        (!atlas->places &&
+         (status = create_atlas(function, mesh, options, options->resolution, &made->atlas))) ||
         (status = number_samples(made)) ||
         (made->backend->create && (status = made->backend->create(made)))) {
         abut_map_destroy(made);
@@ -255,7 +265,7 @@ static abut_status create_precise_atlas(const char *function, const abut_mesh *m
     while (fine == ABUT_NONE ? coarse < RESOLUTION_MAX
                              : fine - coarse > 1 + fine / PRECISION_STEPS) {
         map_atlas made;
-        abut_status status = abuti_map_atlas_create(function, mesh, n, options->importance, &made);
+        abut_status status = create_atlas(function, mesh, options, n, &made);
         if (status && status != ABUT_ERROR_LIMIT) {
             abuti_map_atlas_destroy(mesh->context, atlas);
             return status;
@@ -281,6 +291,37 @@ static abut_status create_precise_atlas(const char *function, const abut_mesh *m
                       function, options->precision, RESOLUTION_MAX, RESOLUTION_MAX, reach);
 }
 
+static abut_status check_map_options(const char *function, const abut_mesh *mesh,
+                                     const abut_map_options *options) {
+    if (!(options->precision >= 0 && options->precision < HUGE_VAL))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->precision is %g; it must be finite and at least 0",
+                          function, options->precision);
+    if (options->precision > 0 && options->resolution)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->resolution is %u and options->precision is %g; set only "
+                          "one of them",
+                          function, options->resolution, options->precision);
+    if (options->resolution > RESOLUTION_MAX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->resolution is %u; it must be at most %d", function,
+                          options->resolution, RESOLUTION_MAX);
+    if (options->uv && options->importance)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->uv determines the number of texels of each triangle; it "
+                          "cannot be combined with options->importance",
+                          function);
+    abut_status status = check_mesh(function, mesh);
+    return status ? status : check_importance(function, options->importance, mesh->triangle_count);
+}
+
+static abut_status create_layout(const char *function, const abut_mesh *mesh,
+                                 abut_map_options *options, map_atlas *atlas) {
+    return options->precision > 0
+               ? create_precise_atlas(function, mesh, options, atlas)
+               : create_atlas(function, mesh, options, options->resolution, atlas);
+}
+
 abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, abut_map **map) {
     abut_map_options ours = abut_map_options_default();
     map_atlas atlas = {0};
@@ -288,26 +329,17 @@ abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, ab
         return abuti_null(__func__, mesh ? "map" : "mesh");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_map_create: options");
-    if (status)
+    if (status || (status = check_map_options(__func__, mesh, &ours)))
         return status;
-    if (!(ours.precision >= 0 && ours.precision < HUGE_VAL))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: options->precision is %g; it must be finite and at least 0",
-                          __func__, ours.precision);
-    if (ours.precision > 0 && ours.resolution)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: options->resolution is %u and options->precision is %g; set only "
-                          "one of them",
-                          __func__, ours.resolution, ours.precision);
     if (!ours.resolution && !(ours.precision > 0))
         ours.resolution = default_resolution(mesh->triangle_count);
-    if (ours.resolution > RESOLUTION_MAX)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: options->resolution is %u; it must be at most %d", __func__,
-                          ours.resolution, RESOLUTION_MAX);
-    status = check_importance(__func__, ours.importance, mesh->triangle_count);
-    if (!status && ours.precision > 0 && !(status = check_mesh(__func__, mesh)))
-        status = create_precise_atlas(__func__, mesh, &ours, &atlas);
+    status = create_layout(__func__, mesh, &ours, &atlas);
+    if ((status == ABUT_ERROR_LIMIT || status == ABUT_ERROR_ARGUMENT) && ours.uv &&
+        ours.uv_fallback) {
+        ours.uv = NULL;
+        ours.resolution = ours.precision > 0 ? 0 : ours.resolution;
+        status = create_layout(__func__, mesh, &ours, &atlas);
+    }
     return status ? status : create_map(__func__, mesh, &ours, &atlas, map);
 }
 
@@ -382,6 +414,7 @@ abut_status abut_map_get_info(const abut_map *map, abut_map_info *info) {
     made.has_distances = map->last_query != MAP_NO_QUERY;
     made.has_sign = map->has_sign;
     made.reliability = map->reliability;
+    made.uses_uv = map->atlas.has_charts;
     return abuti_info_write(info, &made, sizeof made, __func__);
 }
 
@@ -404,6 +437,10 @@ abut_status abut_map_corners(const abut_map *map, uint32_t triangle, double corn
     if (status)
         return status;
     const map_place *p = &map->atlas.places[triangle];
+    for (uint32_t k = 0; k < 6 && p->is_chart; k++)
+        corners[k / 2][k % 2] = p->at[k / 2][k % 2] / (double)MAP_TEXEL;
+    if (p->is_chart)
+        return ABUT_OK;
     const double left = p->left, right = left + p->width;
     const double base = p->row + (p->down ? p->height : 0),
                  top = p->row + (p->down ? 0 : p->height);

@@ -65,7 +65,7 @@ static abut_mesh *made_at(abut_shape_kind kind, uint32_t segments, abut_vec3 at,
     return moved;
 }
 
-/* Every texel has the same distance, but for floats, the same closest point and sign. */
+/* Every texel has the same distance, within the precision of floats, and the same sign. */
 static void check_texels(const both_maps *b, double size) {
     uint32_t samples = 0, inside = 0;
     for (uint32_t i = 0; i < SIDE * SIDE; i++) {

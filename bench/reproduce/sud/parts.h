@@ -2,10 +2,8 @@
 #ifndef SUD_PARTS_H
 #define SUD_PARTS_H
 
-#define ABUTI_REAL_BITS 32
-#include "base/math_shared.h"
-
 #include "rasterised.h"
+#include "vectors.h"
 
 #include <stdbool.h>
 

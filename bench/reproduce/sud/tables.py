@@ -126,7 +126,7 @@ def page(kept):
               f"For two scans their algorithm takes {theirs['scans']['ratio']:.2g} times as long as ours.",
               "There is no version of their algorithm for a device.",
               "The baseline of figure 8 is a field of abut, not linear factorisation. In *speed-up over fields* its cells give "
-              "equal accuracy. With the 256 cells of the paper along the longest side fields are faster: see "
+              "equal accuracy. With the 256 cells of the paper along the longest side fields take less time: see "
               "[the comparison](../map.md#measured).",
               "Hugo and the bunnies are other models with as many triangles."]
     if both[1]:

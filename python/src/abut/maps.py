@@ -53,7 +53,9 @@ class DistanceMap(Owner):
     """A square atlas of a mesh. Its texels are samples of the surface with the distance to other bodies.
 
     `resolution` is the number of texels along each side; 0 = 512, or more if 4 texels per triangle need it. `precision`
-    chooses the resolution instead: the largest `reach` when the map is made. The atlas does not change when the mesh
+    chooses the resolution instead: the largest `reach` when the map is made. `uv` (triangles, 3, 2) are texture
+    coordinates from 0 to 1, v downwards, which the atlas uses as its layout. They must not overlap, and each triangle
+    needs a texel; with `uv_fallback` another layout replaces such coordinates. The atlas does not change when the mesh
     moves. Distances at samples are exact, rounded to float32; between samples they differ by at most `reach`.
     Coordinates beyond 1e30 and meshes smaller than 1e-30 raise ArgumentError.
 
@@ -67,15 +69,27 @@ class DistanceMap(Owner):
     _instead = "make it again from its mesh"
 
     def __init__(
-        self, mesh: Mesh, resolution: int = 0, *, precision: float = 0, device: _device.Selector = None
+        self,
+        mesh: Mesh,
+        resolution: int = 0,
+        *,
+        precision: float = 0,
+        uv: Optional[Any] = None,
+        uv_fallback: bool = False,
+        device: _device.Selector = None,
     ) -> None:
         handle = Handle(lib.abut_map_destroy, guard=Guard(outer=True))
         mesh = mesh_of(mesh, "mesh")
         self._device = mesh._device_or_own(device)
+        coordinates = None if uv is None else np.ascontiguousarray(uv, dtype=np.float64)
+        if coordinates is not None and coordinates.shape != (mesh.triangle_count, 3, 2):
+            raise ArgumentError(f"uv has the shape {coordinates.shape}; it must be ({mesh.triangle_count}, 3, 2)")
         given = options(
             _c.abut_map_options,
             resolution=number(resolution, "resolution"),
             precision=precision,
+            uv=None if coordinates is None else pointer(coordinates),
+            uv_fallback=uv_fallback,
             device=_device.pointer(self._device),
         )
         run(lib.abut_map_create, mesh._handle, byref(given), handle.out)
@@ -101,6 +115,11 @@ class DistanceMap(Owner):
     def reach(self) -> float:
         """The largest distance from a point of the surface to its nearest sample."""
         return float(self._info.reach)
+
+    @property
+    def uses_uv(self) -> bool:
+        """Whether the atlas is laid out by texture coordinates."""
+        return bool(self._info.uses_uv)
 
     @property
     def reliability(self) -> Reliability:

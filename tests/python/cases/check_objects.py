@@ -152,6 +152,31 @@ class Maps(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "set only one"):
             abut.DistanceMap(mesh, 64, precision=0.02)
 
+    def test_texture_coordinates(self):
+        mesh = abut.shape("sheet", segments=4, rings=4)
+        low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+        uv = ((mesh.vertices - low)[:, :2] / (high - low)[:2])[mesh.faces]
+        made = abut.DistanceMap(mesh, 48, uv=uv)
+        self.assertEqual((made.uses_uv, made.sample_count), (True, 48 * 48))
+        found = made.compute_distance(abut.shape("box"), [[0, 0, 2, 0, 0, 0, 1]])
+        across = (np.arange(48) + 0.5) / 48 * (high - low)[0] + low[0]
+        expected = np.hypot(np.maximum(np.abs(across) - 0.5, 0), 1.5)
+        self.assertLess(np.abs(found[24] - expected).max(), 1e-6)
+        self.assertIsNone(mesh.uv)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.obj")
+            with open(path, "w") as file:
+                file.write("v 0 0 0\nv 4 0 0\nv 0 4 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n")
+            textured = abut.load(path, uv=True)
+            self.assertEqual(textured.uv.tolist(), [[[0, 1], [1, 1], [0, 0]]])
+            self.assertTrue(abut.DistanceMap(textured, 32, uv=textured.uv).uses_uv)
+            self.assertIsNone(abut.load(path).uv)
+        with self.assertRaisesRegex(ValueError, "overlap in the texture"):
+            abut.DistanceMap(mesh, 48, uv=np.abs(uv - 0.5))
+        self.assertFalse(abut.DistanceMap(mesh, 48, uv=np.abs(uv - 0.5), uv_fallback=True).uses_uv)
+        with self.assertRaisesRegex(ValueError, "must be"):
+            abut.DistanceMap(mesh, 48, uv=uv[1:])
+
     def test_depth(self):
         made = abut.DistanceMap(abut.shape("box"), 128)
         made.compute_distance(abut.shape("box"), [[0.9, 0, 0, 0, 0, 0, 1]])

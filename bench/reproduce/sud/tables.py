@@ -18,7 +18,7 @@ WORK = {
 }
 CASES = {"letters": 110, "solids": 300, "figure": 600}  # ms of figures 3, 7 and 1
 SPEED_UP = "5 to 10 times as fast as fields"  # figure 8, 180 x 150 x 256 cells
-RASTERISED = {"letters": 40, "solids": 16, "figure": 16, "scans": 3}  # frames
+RASTERISED = {"letters": 20, "solids": 16, "figure": 16, "scans": 3}  # frames
 CURVES = [  # key and words, with the colours on the CPU and on a device
     ("field_ms", "fields", ("#b3472f", "#e0a030")),
     ("built_ms", "fields, only built", ("#6b3020", "#8a6d1f")),

@@ -89,6 +89,26 @@ static void print_patch_list(tool_output *out, const contact_pair *b) {
     out_end(out);
 }
 
+/* The bounds of the penetration depth that a map has; the shift is in world coordinates. */
+static void print_depth_bounds(tool_output *out, const contact_pair *b) {
+    abut_map_depth depth = abut_map_depth_default();
+    const abut_pose turn = {b->pair.pose[0].rotation, {0, 0, 0}};
+    abut_vec3 shift;
+    ensure(abut_map_measure_depth(b->map, 0, &depth));
+    ensure(abut_pose_apply(&turn, depth.shift, &shift));
+    out_object(out, "depth_bounds");
+    json_number(out, "lower", depth.lower);
+    json_number(out, "upper", depth.upper);
+    json_number(out, "shift_lower", depth.shift_lower);
+    json_number(out, "shift_upper", depth.shift_upper);
+    json_vector(out, "shift", shift);
+    json_end(out);
+    print_fact(out, "bounds",
+               "deepest point of A in B: %.6g to %.6g; shortest shift of A out of B: "
+               "%.6g to %.6g",
+               depth.lower, depth.upper, depth.shift_lower, depth.shift_upper);
+}
+
 static void print_contact_summary(tool_run *tool, const tool_arguments *arguments,
                                   const contact_pair *b) {
     tool_output *out = &tool->out;
@@ -128,6 +148,8 @@ static void print_contact_summary(tool_run *tool, const tool_arguments *argument
                    : b->is_verified ? "shifts by the depths along the normals end the overlap"
                                     : "shifts by the depths along the normals do not end it all");
     }
+    if (b->map)
+        print_depth_bounds(out, b);
     if (b->exact && out->json)
         print_patch_list(out, b);
     print_contact_list(out, b);

@@ -87,7 +87,7 @@ static void read_map_options(tool_run *tool, const tool_arguments *arguments, ma
     if (!q->self && arguments->operand_count < 2 && !map_recorded(arguments))
         tool_refuse(tool,
                     "B is missing: name A and B, or use --self for the distance of A to itself");
-    const tool_given *still = option_any(arguments, "pose|pose-a|images|show|view|up");
+    const tool_given *still = option_any(arguments, "pose|pose-a|images|show|uv|view|up");
     if (still && map_moves(arguments))
         tool_refuse(tool, "--%s cannot be combined with moving bodies", still->option->name);
     if (option_given(arguments, "pose") && arguments->operand_count > 2)
@@ -141,6 +141,8 @@ static const tool_option options[] = {
            "distance|voronoi|gradient"),
     OPTION("images", "PREFIX", TEXT,
            "write all three as images of the atlas: PREFIX-distance.png, -voronoi, -gradient"),
+    FLAG("uv", "lay out the atlas by the texture coordinates of A (OBJ, glTF), so that images have "
+               "the pixels of its texture; they must not overlap"),
     POSE_OPTIONS,
     MAP_OPTIONS,
     {0}};
@@ -162,6 +164,7 @@ const tool_command command_map = {
                 "  abut map part.obj fixture.obj cover.obj --max 5 --within 2 --exact --json\n"
                 "  abut map a.obj b.obj --pose 0,0,2 --out near.ply --out samples.csv\n"
                 "  abut map a.obj b.obj --show voronoi --png sites.png --images atlas\n"
+                "  abut map part.obj fixture.obj --uv --resolution 1024 --images baked\n"
                 "  abut map coil.obj --self --geodesic 3 --png gaps.png\n"
                 "  abut map frames/ floor.obj --out frames.csv --png plot.png --html film.html\n",
     .options = options,

@@ -13,8 +13,9 @@ enum { MAP_QUANTILES = 7, MAP_BINS = 40, MAP_LINES = 10 };
 typedef struct tool_surface {
     const char *path;
     abut_mesh *mesh;
-    abut_bvh *bvh; /* with signs if they are needed */
-    abut_map *map; /* null until computed */
+    abut_bvh *bvh;       /* with signs if they are needed */
+    abut_map *map;       /* null until computed */
+    abut_mesh *textured; /* the mesh as read, with texture coordinates; null without --uv */
 } tool_surface;
 
 /* The statistics of a map. */
@@ -46,6 +47,9 @@ extern const double map_shares[MAP_QUANTILES];
            "texels along each side of the atlas (default: 512, or more if 4 texels for each "     \
            "triangle "                                                                            \
            "need it)"),                                                                           \
+        OPTION("precision", "D", POSITIVE,                                                        \
+               "choose the resolution at which no point of the surface is farther than D from a " \
+               "sample, so that distances between samples have at most this error"),              \
         OPTION("png", "FILE", TEXT, "draw the surface in colours, with a colour scale"),          \
         PAGE_OPTION, CAMERA_OPTIONS("iso"),                                                       \
         REPEATED(                                                                                 \
@@ -55,7 +59,9 @@ extern const double map_shares[MAP_QUANTILES];
         DEVICE_OPTION
 /* Validates the options that all these commands have: names of pictures, the camera. */
 void map_check(tool_run *tool, const tool_arguments *arguments);
-/* Reads a mesh and applies the pose of the option `pose`; null = none. Free it in any case. */
+/* Reads a mesh and applies the pose of the option `pose`; null = none. With --uv also reads texture
+ * coordinates, unless this is another body than A, which has the option "pose-a". Free it in any
+ * case. */
 void surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
                   const char *pose, tool_surface *surface);
 /* Builds its BVH, on a device or the CPU (null), with signs if the surface has no boundary

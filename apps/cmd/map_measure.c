@@ -31,6 +31,9 @@ void map_check(tool_run *tool, const tool_arguments *arguments) {
     }
     if (!picture && option_any(arguments, "view|up"))
         tool_refuse(tool, "--view and --up require --png or --html");
+    if (option_given(arguments, "precision") && option_any(arguments, "resolution|samples"))
+        tool_refuse(tool, "--precision determines the resolution; it cannot be combined with --%s",
+                    option_any(arguments, "resolution|samples")->option->name);
     camera_read(tool, arguments, &camera);
 }
 
@@ -38,8 +41,11 @@ void surface_load(tool_run *tool, const tool_arguments *arguments, const char *p
                   const char *pose, tool_surface *surface) {
     abut_pose motion;
     const bool given = pose && pose_option(tool, arguments, pose, &motion);
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    options.uv = option_given(arguments, "uv") && pose && strcmp(pose, "pose-a") == 0;
     surface->path = path;
-    surface->mesh = mesh_read(tool, path);
+    ensure(tool_read(tool, path, &options, &surface->mesh));
+    surface->textured = options.uv ? abut_mesh_retain(surface->mesh) : NULL;
     if (given) {
         abut_mesh *still = surface->mesh;
         surface->mesh = NULL;
@@ -75,8 +81,11 @@ void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resol
     abut_map_options options = abut_map_options_default();
     double enough = ceil(sqrt(4.0 * abut_mesh_triangle_count(surface->mesh)));
     options.device = device;
-    options.resolution = given        ? given->counts[0]
-                         : resolution ? resolution
+    options.precision = option_number(arguments, "precision", 0);
+    options.uv = abut_mesh_uv(surface->textured);
+    options.resolution = given                   ? given->counts[0]
+                         : options.precision > 0 ? 0
+                         : resolution            ? resolution
                                       : (uint32_t)fmin(RESOLUTION_MAX, fmax(RESOLUTION, enough));
     if (given && options.resolution > RESOLUTION_MAX)
         tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
@@ -86,7 +95,7 @@ void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resol
                     RESOLUTION_MAX, RESOLUTION_MAX);
     progress_start(tool->progress, surface->path);
     abut_status status = abut_map_create(surface->mesh, &options, &surface->map);
-    if (status == ABUT_ERROR_LIMIT)
+    if (status == ABUT_ERROR_LIMIT || (status == ABUT_ERROR_ARGUMENT && options.uv))
         tool_fail_with(tool, abut_status_name(status), "%s: %s", surface->path,
                        tool_error_message(abut_last_error()));
     ensure(status);
@@ -102,6 +111,7 @@ void surfaces_load(tool_run *tool, const tool_arguments *arguments, const bool s
 
 void surface_free(tool_surface *surface) {
     abut_map_destroy(surface->map);
+    abut_mesh_destroy(surface->textured);
     abut_bvh_destroy(surface->bvh);
     abut_mesh_destroy(surface->mesh);
 }

@@ -133,7 +133,8 @@ def page_lines(document, work, weaker, rows, kept):
                     "above 1 if ours is faster: *(baseline)* compares with the baseline on two cores here, *(document)* with "
                     "the document's hardware, which is " + work["hardware"] + ". Such ratios mostly compare machines."), "",
               *table(HEAD, [row.cells() for row in rows]), "", "## Measurement", ""]
-    for place, words in (("cpu", "Two cores"), ("device", "Device"), ("0.6", "Version 0.6")):
+    for place, words in (("cpu", "Two cores"), ("baseline", "Processor times of one thread"), ("device", "Device"),
+                         ("0.6", "Version 0.6")):
         if place in kept:
             lines += fill(f"- {words}: {kept[place]['machine']}, commit {kept[place]['commit']}, {kept[place]['date']}."
                           + (f" {kept[place]['note']}" if "note" in kept[place] else ""), "  ")

@@ -45,6 +45,12 @@ typedef struct abut_map_options {
     const double *importance; /* one weight above 0 for each triangle, which multiplies its number
                                * of samples for its area; null = equal weights */
     abut_device *device;      /* null = the CPU */
+    double precision; /* largest reach of the map at rest, so that distances between samples have at
+                       * most this error; determines the resolution, which must be 0. 0 = none */
+    const double *uv; /* texture coordinates u, v of the three corners of each triangle, from 0 to
+                       * 1, from the upper left corner as in glTF; null = own layout. Only read by
+                       * abut_map_create() */
+    bool uv_fallback; /* if `uv` has no valid layout, use the own one; see abut_map_info.uses_uv */
 } abut_map_options;
 
 ABUT_DEFAULT(abut_map_options)
@@ -53,11 +59,22 @@ ABUT_DEFAULT(abut_map_options)
  * texels in proportion to their area, and at least one. The samples of a degenerate triangle are on
  * the segment or point to which it collapses. `options` may be null.
  *
+ * `precision` inverts the error bound: the resolution is found by bisection to a 64th. The reach of
+ * a deformed mesh may exceed the precision. abut_map_replace_mesh() keeps the resolution.
+ *
+ * With `uv` each triangle is where its texture coordinates are, rounded to 1/256 of a texel. So the
+ * texels of the map are those of a texture of the mesh. A layout is valid if each triangle has an
+ * area and at least one texel, and none has a texel of another one. Otherwise returns
+ * ABUT_ERROR_LIMIT if a higher resolution may help, and ABUT_ERROR_ARGUMENT for an overlap, for a
+ * triangle without area in the texture, and together with `importance`. New triangles of
+ * abut_map_replace_mesh() do not have texture coordinates: then all triangles get the own layout.
+ *
  * Returns ABUT_ERROR_LIMIT if the atlas has too few texels; the message contains a sufficient
- * resolution. Returns ABUT_ERROR_ARGUMENT if a coordinate exceeds 1e30, or if the longest side of
- * the bounding box is below 1e-30 and not 0. Distances, which are floats, need these limits.
- * Returns ABUT_ERROR_DEVICE if the device lacks doubles or rounds differently from the CPU. Uses
- * the context of the mesh. Thread-safe. */
+ * resolution. Also returns it if a precision needs more than 16384 texels along each side. Returns
+ * ABUT_ERROR_ARGUMENT if a coordinate exceeds 1e30, or if the longest side of the bounding box is
+ * below 1e-30 and not 0. Distances, which are floats, need these limits. Returns ABUT_ERROR_DEVICE
+ * if the device lacks doubles or rounds differently from the CPU. Uses the context of the mesh.
+ * Thread-safe. */
 ABUT_API abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options,
                                      abut_map **map);
 /* Destroys a map. Null is allowed. One thread at a time for each map. */
@@ -93,6 +110,7 @@ typedef struct abut_map_info {
     abut_reliability reliability; /* of the last query: the lowest reliability of the signs of
                                    * all bodies, or that of thickness; magnitudes always have the
                                    * guarantee above */
+    bool uses_uv; /* the layout is that of the texture coordinates in abut_map_options */
 } abut_map_info;
 
 ABUT_DEFAULT(abut_map_info)
@@ -267,6 +285,31 @@ ABUT_DEFAULT(abut_map_measures)
  * thread at a time for each map. */
 ABUT_API abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options *options,
                                       double *values, abut_map_measures *measures);
+
+/* Bounds of the penetration of the surface into a body. */
+typedef struct abut_map_depth {
+    size_t size;         /* sizeof(abut_map_depth), set by the default function */
+    double lower, upper; /* of the depth of the deepest point of the surface inside the body: that
+                          * of the deepest sample, and no point is deeper. 0 if none is inside */
+    double shift_lower, shift_upper; /* of the length of the shortest shift of the surface after
+                                      * which no point of it is inside the body (the translational
+                                      * penetration depth) */
+    abut_vec3 shift; /* one of length shift_upper, which separates the convex hulls; zero if `upper`
+                      * is 0 */
+} abut_map_depth;
+
+ABUT_DEFAULT(abut_map_depth)
+
+/* Computes bounds of the penetration depth from the last query, for body `other` of that query. The
+ * bounds of the depth differ by at most the reach. A shift must move the deepest point out of the
+ * body, so that `shift_lower` is `lower`. `shift_upper` is the smallest overlap of the convex hulls
+ * along a number of directions. It is close for convex bodies and may be far too large for others.
+ * The result is as reliable as the signs: see abut_map_info.reliability. `depth->size` must be set.
+ *
+ * Returns ABUT_ERROR_ARGUMENT before a query of other bodies, if there is no such body, or if
+ * distances to it have no sign. One thread at a time for each map. */
+ABUT_API abut_status abut_map_measure_depth(const abut_map *map, uint32_t other,
+                                            abut_map_depth *depth);
 
 /* Computes a histogram of area by distance: areas[i] is the area between lo + i w and lo + (i + 1)
  * w, with w = (hi - lo) / count. The first and last bin include the areas below and above. Samples

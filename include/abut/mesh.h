@@ -90,6 +90,10 @@ ABUT_API uint32_t abut_mesh_vertex_count(const abut_mesh *mesh);
 ABUT_API uint32_t abut_mesh_triangle_count(const abut_mesh *mesh);
 /* Returns the origin of the local positions. Thread-safe. */
 ABUT_API abut_vec3 abut_mesh_local_origin(const abut_mesh *mesh);
+/* Returns the texture coordinates of a mesh that was read with abut_mesh_read_options.uv, otherwise
+ * null: u, v of the three corners of each triangle, with v downwards (glTF: TEXCOORD_0; OBJ: 1 -
+ * v). Meshes that are derived from it have none. Thread-safe. */
+ABUT_API const double *abut_mesh_uv(const abut_mesh *mesh);
 /* Returns vertex_count positions relative to the local origin. Functions that read positions expect
  * absolute ones: see abut_mesh_get_positions(). Thread-safe. */
 ABUT_API const abut_vec3 *abut_mesh_local_positions(const abut_mesh *mesh);
@@ -136,13 +140,15 @@ typedef struct abut_mesh_read_options {
     size_t size;
     abut_mesh_format format;
     abut_triangulation triangulation;
+    bool uv; /* also read texture coordinates, see abut_mesh_uv(): from OBJ and glTF */
 } abut_mesh_read_options;
 
 ABUT_DEFAULT(abut_mesh_read_options)
 
 /* Reads a mesh from a file. STL has no shared vertices, so corners with equal coordinates become
  * one vertex. The error message names the file and the line, element or byte. `options` may be
- * null. Thread-safe. */
+ * null. With options->uv, returns ABUT_ERROR_FORMAT if a corner has no texture coordinates, and
+ * ABUT_ERROR_UNSUPPORTED for formats other than OBJ and glTF. Thread-safe. */
 ABUT_API abut_status abut_mesh_read(abut_context *context, const char *path,
                                     const abut_mesh_read_options *options, abut_mesh **mesh);
 

@@ -12,6 +12,7 @@ static int read_any(const uint8_t *data, size_t bytes, abut_mesh_format format) 
     abut_mesh_read_options options = abut_mesh_read_options_default();
     options.format = data[0] & 1 ? ABUT_MESH_FORMAT_AUTO : format;
     options.triangulation = data[0] & 2 ? ABUT_TRIANGULATION_FAN : ABUT_TRIANGULATION_AUTO;
+    options.uv = data[0] & 64;
     abut_mesh *mesh = NULL;
     abut_status status =
         abut_mesh_read_memory(fuzz_context(), data + 1, bytes - 1, "fuzz", &options, &mesh);
@@ -23,6 +24,7 @@ static int read_any(const uint8_t *data, size_t bytes, abut_mesh_format format) 
         return 0;
     }
     fuzz_valid(mesh);
+    FUZZ_CHECK(options.uv == (abut_mesh_uv(mesh) != NULL));
     switch (data[0] >> 2 & 7) { /* one way back an input keeps it fast */
     case 0:
         fuzz_round_trip(mesh, ABUT_MESH_FORMAT_OBJ, false);

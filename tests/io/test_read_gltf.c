@@ -686,6 +686,44 @@ TEST(is_drawn_upright) {
     assert_memory_not_equal(usual, lying, sizeof usual);
 }
 
+/* Texture coordinates of a square, also where a node mirrors it. */
+TEST(reads_texture_coordinates) {
+    static const float uv[] = {0, 0, 0.25f, 0, 0.25f, 0.25f, 0, 0.25f};
+    static const char views[] =
+        "\"bufferViews\":[{\"buffer\":0,\"byteLength\":48},"
+        "{\"buffer\":0,\"byteOffset\":48,\"byteLength\":12},"
+        "{\"buffer\":0,\"byteOffset\":60,\"byteLength\":32}],"
+        "\"accessors\":[{\"bufferView\":0,\"count\":4," FLOATS
+        "},{\"bufferView\":1,\"componentType\":5123,\"count\":6,\"type\":\"SCALAR\"},"
+        "{\"bufferView\":2,\"componentType\":5126,\"count\":4,\"type\":\"VEC2\"}],"
+        "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0,\"TEXCOORD_0\":2},"
+        "\"indices\":1}]}],\"scene\":0,\"scenes\":[{\"nodes\":[0]}],";
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    options.uv = true;
+    for (int mirrored = 0; mirrored < 2; mirrored++) {
+        bytes buffer = square_bytes();
+        char members[2000];
+        put_floats(&buffer, 8, uv);
+        snprintf(members, sizeof members, "%s\"nodes\":[{\"mesh\":0,\"scale\":[%d,1,1]}]", views,
+                 mirrored ? -1 : 1);
+        const char *text = embed(members, &buffer);
+        AUTO(mesh) mesh = NULL;
+        assert_ok(abut_mesh_read_memory(NULL, text, strlen(text), "a.gltf", &options, &mesh));
+        const double *found = abut_mesh_uv(mesh);
+        assert_non_null(found);
+        for (uint32_t i = 0; i < 6; i++) {
+            const abut_vec3 p = check_position(mesh, abut_mesh_indices(mesh)[i]);
+            assert_true(found[2 * i] == fabs(p.x) / 4 && found[2 * i + 1] == p.y / 4);
+        }
+    }
+    bytes buffer = square_bytes();
+    const char *text = embed(ONE_NODE "," SQUARE, &buffer);
+    abut_mesh *mesh = NULL;
+    assert_fails(ABUT_ERROR_FORMAT, "no texture coordinates (TEXCOORD_0)",
+                 abut_mesh_read_memory(NULL, text, strlen(text), "a.gltf", &options, &mesh));
+    assert_null(mesh);
+}
+
 int main(void) {
     return run_gltf();
 }

@@ -150,3 +150,84 @@ TEST(reads_very_long_lines) {
     assert_int_equal(300001, abut_mesh_triangle_count(mesh));
     assert_int_equal(0, abut_mesh_indices(mesh)[3 * 300000]);
 }
+
+/* ---- texture coordinates ---- */
+
+static abut_status read_textured(abut_context *context, const char *text, const char *name,
+                                 abut_mesh **mesh) {
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    options.uv = true;
+    return abut_mesh_read_memory(context, text, strlen(text), name, &options, mesh);
+}
+
+/* u is a quarter of x, and v in the file one of y, at every corner. */
+static void check_uv(const abut_mesh *mesh, uint32_t triangle_count) {
+    const double *uv = abut_mesh_uv(mesh);
+    assert_non_null(uv);
+    assert_int_equal(abut_mesh_triangle_count(mesh), triangle_count);
+    for (uint32_t i = 0; i < 3 * triangle_count; i++) {
+        const abut_vec3 p = check_position(mesh, abut_mesh_indices(mesh)[i]);
+        assert_true(uv[2 * i] == p.x / 4 && uv[2 * i + 1] == 1 - p.y / 4);
+    }
+}
+
+/* Any order and form of indices; a concave polygon, whose ears are clipped, keeps those of its
+ * corners. */
+TEST(reads_texture_coordinates) {
+    static const struct {
+        const char *text;
+        uint32_t triangles;
+    } files[] = {
+        {"v 0 0 0\nv 4 0 0\nv 0 4 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n", 1},
+        {"v 0 0 0\nv 4 0 0\nv 0 4 0\nf 1/1/9 2/2 3/3\nvt 0\nvt 1 0 7 # c\nvt 0 \\\n1\n", 1},
+        {"v 0 0 0\nv 4 0 0\nv 4 4 0\nv 0 4 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
+         "f -4/-4 -3/-3 -2/-2 -1/-1\n",
+         2},
+        {"v 0 0 0\nv 4 0 0\nv 4 4 0\nv 2 1 0\nv 0 4 0\nvt 0 1\nvt .5 .25\nvt 1 1\nvt 1 0\nvt 0 0\n"
+         "f 1/5 2/4 3/3 4/2 5/1\nf 5/1 4/2 1/5\n",
+         4}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        AUTO(mesh) mesh = NULL;
+        AUTO(mesh) plain = read_named(files[i].text, "a.obj");
+        assert_ok(read_textured(NULL, files[i].text, "a.obj", &mesh));
+        check_uv(mesh, files[i].triangles);
+        assert_null(abut_mesh_uv(plain));
+        assert_memory_equal(abut_mesh_indices(mesh), abut_mesh_indices(plain),
+                            3 * files[i].triangles * sizeof(uint32_t));
+    }
+    assert_null(abut_mesh_uv(NULL));
+}
+
+TEST(refuses_what_are_no_texture_coordinates) {
+    static const char *const wrong[][2] = {
+        {"f 1 2 3\n", "line 4: a corner of a face has no texture coordinates"},
+        {"vt 0 0\nf 1/1 2//1 3/1\n", "line 5: a corner of a face has no texture coordinates"},
+        {"vt 0 0\nf 1/1 2/-2 3/1\n", "line 5: a corner of a face has no texture coordinates"},
+        {"vt 0 0\nf 1/1 2/2 3/1\n", "corner 1 of triangle 0 has no texture coordinates"},
+        {"vt\nf 1 2 3\n", "line 4: texture coordinates need a number"},
+        {"vt x 0\n", "'x' is not a texture coordinate"},
+        {"vt 0 nan\n", "texture coordinates are (0, nan); they must be finite"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[200];
+        abut_mesh *mesh = NULL;
+        snprintf(text, sizeof text, "v 0 0 0\nv 4 0 0\nv 0 4 0\n%s", wrong[i][0]);
+        assert_fails(ABUT_ERROR_FORMAT, wrong[i][1], read_textured(NULL, text, "a.obj", &mesh));
+        assert_null(mesh);
+    }
+    abut_mesh *mesh = NULL;
+    assert_fails(ABUT_ERROR_UNSUPPORTED, "is neither OBJ nor glTF",
+                 read_textured(NULL, "OFF\n3 1 0\n0 0 0 1 0 0 0 1 0 3 0 1 2\n", "a.off", &mesh));
+}
+
+static abut_status read_some(abut_context *context, void *data) {
+    abut_mesh *mesh = NULL;
+    abut_status status = read_textured(context, data, "a.obj", &mesh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+TEST(texture_coordinates_survive_failing_allocations) {
+    char text[] = "v 0 0 0\nv 4 0 0\nv 4 4 0\nv 0 4 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
+                  "f 1/1 2/2 3/3 4/4\n";
+    assert_true(test_every_allocation(read_some, text) > 5);
+}

@@ -45,7 +45,7 @@ static void check_atlas(abut_map *map) {
         double corners[3][2], x = i % s.resolution + 0.5, y = i / s.resolution + 0.5;
         assert_ok(abut_map_corners(map, sample->triangle, corners));
         double all = turn(corners[0], corners[1], corners[2][0], corners[2][1]);
-        assert_true(all > 0);
+        assert_true(all > 0 || get_map_info(map).uses_uv);
         for (int k = 0; k < 3; k++) {
             double part = turn(corners[(k + 1) % 3], corners[(k + 2) % 3], x, y) / all;
             assert_true(part > -1e-12);
@@ -167,6 +167,74 @@ TEST(the_resolution_that_is_needed_is_named) {
     assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_ARGUMENT);
 }
 
+/* The reach is at most the precision, and at most about a fiftieth less than possible. */
+TEST(precision_determines_the_resolution) {
+    const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX, ABUT_SHAPE_LETTER_E, ABUT_SHAPE_TEAPOT_SOLID};
+    const double precisions[] = {0.2, 0.03, 0.004};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        AUTO(mesh) mesh = made(NULL, kinds[k], 4, 0);
+        const abut_box box = abut_mesh_bounds(mesh);
+        for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
+            abut_map_options options = abut_map_options_default();
+            AUTO(map) map = NULL;
+            AUTO(map) coarser = NULL;
+            options.precision = precisions[i] * (box.hi.y - box.lo.y);
+            assert_ok(abut_map_create(mesh, &options, &map));
+            const abut_map_info info = get_map_info(map);
+            assert_true(info.reach <= options.precision);
+            check_reach(map, 1000);
+            const double precision = options.precision;
+            options.precision = 0;
+            options.resolution = (uint32_t)(0.9 * info.resolution);
+            if (abut_map_create(mesh, &options, &coarser) == ABUT_OK)
+                assert_true(get_map_info(coarser).reach > precision);
+        }
+    }
+}
+
+TEST(precision_has_limits) {
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_BOX, 2, 0);
+    abut_map_options options = abut_map_options_default();
+    AUTO(map) map = NULL;
+    const double bad[] = {-1, NAN, INFINITY};
+    for (int i = 0; i < 3; i++) {
+        options.precision = bad[i];
+        assert_refused("options->precision is", abut_map_create(mesh, &options, &map));
+    }
+    options.precision = 0.1;
+    options.resolution = 64;
+    assert_refused("set only one of them", abut_map_create(mesh, &options, &map));
+    options.resolution = 0;
+    options.precision = 1e-7;
+    assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_LIMIT);
+    assert_non_null(strstr(abut_last_error(), "the maximum of 16384 x 16384 texels is "));
+    assert_null(map);
+    const double dot[] = {1, 2, 3};
+    const uint32_t same[] = {0, 0, 0};
+    AUTO(mesh) point = test_mesh(NULL, dot, 1, same, 1);
+    options.precision = 0.5;
+    assert_ok(abut_map_create(point, &options, &map));
+    assert_true(get_map_info(map).reach == 0);
+}
+
+static abut_status make_precise(abut_context *context, void *data) {
+    abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_map_options options = abut_map_options_default();
+    abut_mesh *mesh = NULL;
+    abut_map *map = NULL;
+    (void)data;
+    options.precision = 0.03;
+    abut_status status = abut_shape_create(context, &box, &mesh);
+    status = status ? status : abut_map_create(mesh, &options, &map);
+    abut_map_destroy(map);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+TEST(precision_survives_failing_allocations) {
+    assert_true(test_every_allocation(make_precise, NULL) > 10);
+}
+
 TEST(triangles_without_area_are_sampled) {
     const double points[] = {0, 0, 0, 1, 0, 0, 0.5, 0, 0, 0, 1, 0, 1e-9, 1e-9, 0};
     const uint32_t indices[] = {0, 1, 2, 0, 0, 0, 0, 1, 3, 3, 3, 1, 0, 1, 4};
@@ -277,4 +345,146 @@ TEST(changes_keep_the_places_of_others) {
     from[3] = count;
     assert_int_equal(abut_map_replace_mesh(map, mesh, from), ABUT_ERROR_ARGUMENT);
     assert_int_equal(get_map_info(map).placed, count);
+}
+
+/* ---- texture coordinates ---- */
+
+/* A sheet of `side` x `side` quads with texture coordinates from 0 to 1: those of its positions,
+ * with inner vertices moved at random. Six numbers for each triangle; free them. */
+static double *sheet_coordinates(const abut_mesh *mesh, double most, bool mirrored, uint64_t seed) {
+    const uint32_t count = abut_mesh_triangle_count(mesh), *index = abut_mesh_indices(mesh);
+    const abut_box box = abut_mesh_bounds(mesh);
+    double(*at)[2] = malloc(abut_mesh_vertex_count(mesh) * sizeof *at);
+    double *uv = malloc(6 * count * sizeof *uv);
+    test_random random = {seed};
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
+        const abut_vec3 p = vertex_of(mesh, i);
+        at[i][0] = (p.x - box.lo.x) / (box.hi.x - box.lo.x);
+        at[i][1] = (p.y - box.lo.y) / (box.hi.y - box.lo.y);
+        const bool inner = fmin(fmin(at[i][0], 1 - at[i][0]), fmin(at[i][1], 1 - at[i][1])) > 1e-9;
+        for (int axis = 0; axis < 2 && inner; axis++)
+            at[i][axis] += most * (test_random_below(&random, 2001) / 1000.0 - 1);
+        at[i][0] = mirrored ? 1 - at[i][0] : at[i][0];
+    }
+    for (uint32_t i = 0; i < 3 * count; i++)
+        memcpy(&uv[2 * i], at[index[i]], sizeof *at);
+    free(at);
+    return uv;
+}
+
+/* Every texel of the square belongs to one triangle, also on the sides that triangles share;
+ * samples are within the reach, also after a deformation. */
+TEST(texture_coordinates_are_the_layout) {
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_SHEET, 8, 8);
+    const double change[9] = {2, 0.7, 0, 0, 0.5, 0, 0.3, 0, 1};
+    AUTO(mesh) other = moved(mesh, change, (abut_vec3){1, 2, 3});
+    for (int k = 0; k < 12; k++) {
+        double *uv = sheet_coordinates(mesh, k < 2 ? 0 : 0.04, k % 2, (uint64_t)k);
+        abut_map_options options = abut_map_options_default();
+        AUTO(map) map = NULL;
+        options.resolution = k < 2 ? 64 : 37 + 16 * (uint32_t)k;
+        options.uv = uv;
+        assert_ok(abut_map_create(mesh, &options, &map));
+        const abut_map_info info = get_map_info(map);
+        assert_true(info.uses_uv);
+        assert_int_equal(info.sample_count, options.resolution * options.resolution);
+        check_atlas(map);
+        check_reach(map, 500);
+        for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
+            double corners[3][2];
+            assert_ok(abut_map_corners(map, t, corners));
+            for (int i = 0; i < 6; i++)
+                assert_close(corners[i / 2][i % 2], uv[6 * t + (uint32_t)i] * options.resolution,
+                             0.5 / 256);
+        }
+        assert_ok(abut_map_set_mesh(map, other));
+        check_reach(map, 500);
+        free(uv);
+    }
+}
+
+static void refuse_uv(abut_mesh *mesh, double *uv, uint32_t resolution, abut_status status,
+                      const char *part) {
+    abut_map_options options = abut_map_options_default();
+    AUTO(map) map = NULL;
+    options.resolution = resolution;
+    options.uv = uv;
+    assert_int_equal(abut_map_create(mesh, &options, &map), status);
+    assert_non_null(strstr(abut_last_error(), part));
+    assert_null(map);
+    options.uv_fallback = true;
+    assert_ok(abut_map_create(mesh, &options, &map));
+    assert_false(get_map_info(map).uses_uv);
+    check_atlas(map);
+}
+
+TEST(layouts_that_are_not_valid_are_refused) {
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
+    double *uv = sheet_coordinates(mesh, 0, false, 1), kept[6];
+    memcpy(kept, uv, sizeof kept);
+    const double bad[] = {-0.01, 1.01, NAN, INFINITY};
+    for (int i = 0; i < 4; i++) {
+        uv[3] = bad[i];
+        refuse_uv(mesh, uv, 64, ABUT_ERROR_ARGUMENT, "coordinate v of corner 1 of triangle 0");
+    }
+    memcpy(uv, uv + 6 * 9, sizeof kept); /* where triangle 9 is */
+    refuse_uv(mesh, uv, 64, ABUT_ERROR_ARGUMENT, "triangles 0 and 9 overlap");
+    for (int i = 0; i < 3; i++)
+        memcpy(uv + 2 * i, kept, 2 * sizeof *uv);
+    refuse_uv(mesh, uv, 64, ABUT_ERROR_ARGUMENT, "triangle 0 has no area in the texture");
+    memcpy(uv, kept, sizeof kept);
+    for (int i = 0; i < 6; i++)
+        uv[i] = kept[i] + (i >= 2) * (kept[i] > kept[i % 2] ? -0.249 : 0);
+    refuse_uv(mesh, uv, 64, ABUT_ERROR_LIMIT, "triangle 0 contains the centre of no texel");
+    memcpy(uv, kept, sizeof kept);
+    abut_map_options options = abut_map_options_default();
+    double importance[32];
+    AUTO(map) map = NULL;
+    for (int t = 0; t < 32; t++)
+        importance[t] = 1;
+    options.uv = uv;
+    options.importance = importance;
+    assert_refused("cannot be combined with options->importance",
+                   abut_map_create(mesh, &options, &map));
+    options.importance = NULL;
+    options.precision = 0.02; /* finds the resolution of charts, too */
+    assert_ok(abut_map_create(mesh, &options, &map));
+    assert_true(get_map_info(map).uses_uv && get_map_info(map).reach <= 0.02);
+    /* other triangles: kept ones have their charts; a new one has none */
+    const uint32_t count = abut_mesh_triangle_count(mesh);
+    uint32_t from[64];
+    AUTO(mesh) fewer = changed(mesh, 4, 0, from);
+    assert_ok(abut_map_replace_mesh(map, fewer, from));
+    assert_true(get_map_info(map).uses_uv);
+    assert_int_equal(get_map_info(map).placed, 0);
+    check_atlas(map);
+    for (uint32_t t = 0; t < count; t++)
+        from[t] = t < abut_mesh_triangle_count(fewer) ? t : ABUT_NONE;
+    assert_ok(abut_map_replace_mesh(map, mesh, from));
+    assert_false(get_map_info(map).uses_uv);
+    check_atlas(map);
+    free(uv);
+}
+
+static abut_status make_charts(abut_context *context, void *data) {
+    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
+    abut_map_options options = abut_map_options_default();
+    abut_mesh *mesh = NULL;
+    abut_map *map = NULL;
+    double *uv = data;
+    sheet.segments = sheet.rings = 2;
+    abut_status status = abut_shape_create(context, &sheet, &mesh);
+    options.uv = uv;
+    options.resolution = 16;
+    status = status ? status : abut_map_create(mesh, &options, &map);
+    abut_map_destroy(map);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+TEST(charts_survive_failing_allocations) {
+    AUTO(mesh) mesh = made(NULL, ABUT_SHAPE_SHEET, 2, 2);
+    double *uv = sheet_coordinates(mesh, 0, false, 1);
+    assert_true(test_every_allocation(make_charts, uv) > 8);
+    free(uv);
 }

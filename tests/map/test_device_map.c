@@ -31,14 +31,19 @@ static void scene_add(scene *s, abut_mesh *mesh, int sign, abut_pose pose) {
     s->count++;
 }
 
-static void scene_make(scene *s, abut_mesh *mesh, uint32_t resolution) {
+static void scene_make_with_uv(scene *s, abut_mesh *mesh, uint32_t resolution, const double *uv) {
     memset(s, 0, sizeof *s);
     for (int k = 0; k < 2; k++) {
         abut_map_options options = abut_map_options_default();
         options.resolution = resolution;
+        options.uv = uv;
         options.device = k ? device : NULL;
         assert_ok(abut_map_create(mesh, &options, &s->map[k]));
     }
+}
+
+static void scene_make(scene *s, abut_mesh *mesh, uint32_t resolution) {
+    scene_make_with_uv(s, mesh, resolution, NULL);
 }
 
 static void scene_free(scene *s) {
@@ -103,6 +108,34 @@ TEST(the_same_as_on_the_cpu) {
         compare(&s, 0); /* warm */
         scene_free(&s);
     }
+}
+
+/* A sheet whose texture coordinates are turned by a quarter and sheared. */
+TEST(texture_coordinates) {
+    AUTO(mesh)
+    sheet = made(NULL, ABUT_SHAPE_SHEET, 5, 7), *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 4, 0);
+    const uint32_t count = abut_mesh_triangle_count(sheet), *index = abut_mesh_indices(sheet);
+    const abut_box box = abut_mesh_bounds(sheet);
+    double *uv = malloc(6 * count * sizeof *uv);
+    for (uint32_t i = 0; i < 3 * count; i++) {
+        const abut_vec3 p = vertex_of(sheet, index[i]);
+        const double x = (p.x - box.lo.x) / (box.hi.x - box.lo.x),
+                     y = (p.y - box.lo.y) / (box.hi.y - box.lo.y);
+        uv[2 * i] = 0.05 + 0.7 * y + 0.2 * x;
+        uv[2 * i + 1] = 0.95 - 0.9 * x;
+    }
+    const double bend[9] = {1, 0.4, 0, 0, 1, 0, 0.3, 0, 1};
+    AUTO(mesh) bent = moved(sheet, bend, (abut_vec3){0, 0, 0});
+    scene s;
+    scene_make_with_uv(&s, sheet, 90, uv);
+    assert_true(get_map_info(s.map[0]).uses_uv && get_map_info(s.map[1]).uses_uv);
+    scene_add(&s, ball, SIGNED, (abut_pose){{0, 0, 0, 0}, {0.1, 0.1, 0.2}});
+    assert_true(compare(&s, 0).inside > 0);
+    for (int k = 0; k < 2; k++)
+        assert_ok(abut_map_set_mesh(s.map[k], bent));
+    compare(&s, 0);
+    scene_free(&s);
+    free(uv);
 }
 
 TEST(bodies_that_move) {

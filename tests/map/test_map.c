@@ -581,6 +581,123 @@ TEST(patches_have_the_volume_of_the_overlap) {
         assert_true(list[i].volume == 0);
 }
 
+/* ---- depth ---- */
+
+static bool is_separated(abut_mesh *a, const abut_bvh *b, abut_pose pose, abut_vec3 shift) {
+    AUTO(bvh) ours = hierarchy_of(a, true);
+    const double slack = 1 + 1e-9;
+    const abut_collider here = abut_collider_from_bvh(ours,
+                                                      (abut_pose){{0, 0, 0, 1},
+                                                                  {slack * shift.x, slack * shift.y,
+                                                                   slack * shift.z}}),
+                        there = abut_collider_from_bvh(b, pose);
+    abut_overlap found;
+    assert_ok(abut_pair_overlap(&here, &there, NULL, NULL, &found));
+    return found.relation == ABUT_PAIR_APART;
+}
+
+/* Boxes and balls, whose depths are known: bounds contain them, and the shift separates. */
+TEST(depth_is_bounded) {
+    AUTO(mesh) box = made(NULL, ABUT_SHAPE_BOX, 4, 0);
+    AUTO(mesh) ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 16, 0);
+    const double side = abut_mesh_bounds(box).hi.x - abut_mesh_bounds(box).lo.x,
+                 radius = abut_mesh_bounds(ball).hi.z;
+    for (int round = 0; round < 8; round++) {
+        const double depth = 0.3 * side * (round + 1) / 8;
+        const bool round_bodies = round % 2;
+        abut_mesh *mesh = round_bodies ? ball : box;
+        AUTO(bvh) bvh = hierarchy_of(mesh, true);
+        AUTO(map) map = map_of(mesh, 128);
+        const double apart = (round_bodies ? 2 * radius : side) - (round_bodies ? 0.5 : 1) * depth;
+        const double known = round_bodies ? 0.5 * depth : depth;
+        const double angle = 0.4 * round, turn = round_bodies ? angle : 0;
+        const abut_pose pose = {{0, 0, sin(turn), cos(turn)},
+                                {apart * cos(round_bodies ? angle : 0),
+                                 apart * sin(round_bodies ? angle : 0), 0}};
+        const abut_collider other = abut_collider_from_bvh(bvh, pose);
+        abut_map_depth found = abut_map_depth_default();
+        assert_ok(abut_map_compute_distance(map, &other, 1, NULL));
+        assert_ok(abut_map_measure_depth(map, 0, &found));
+        const double slack = round_bodies ? 0.01 * radius : 1e-12; /* facets of a ball */
+        assert_true(found.lower <= known + 1e-12 && found.upper >= known - slack);
+        assert_true(found.upper - found.lower <= get_map_info(map).reach + 1e-6);
+        assert_true(found.lower > known - slack - get_map_info(map).reach);
+        assert_true(found.shift_lower <= known + slack && found.shift_upper >= known - slack);
+        assert_true(found.shift_upper <= known + slack);
+        assert_close(distance_of(found.shift, (abut_vec3){0, 0, 0}), found.shift_upper, 1e-12);
+        assert_true(is_separated(mesh, bvh, pose, found.shift));
+        const abut_collider away =
+            abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {3 * side, 0, 0}});
+        assert_ok(abut_map_compute_distance(map, &away, 1, NULL));
+        assert_ok(abut_map_measure_depth(map, 0, &found));
+        assert_true(found.lower == 0 && found.upper == 0 && found.shift_upper == 0);
+    }
+}
+
+/* Between samples: random points of the surface are not deeper than the upper bound; after a
+ * shear, and for several bodies. */
+TEST(no_point_is_deeper_than_the_bound) {
+    AUTO(mesh) letter = made(NULL, ABUT_SHAPE_LETTER_E, 3, 0);
+    AUTO(mesh) ring = made(NULL, ABUT_SHAPE_TORUS, 24, 12);
+    AUTO(bvh) bvh = hierarchy_of(ring, true);
+    const double shear[9] = {1, 0.7, 0, 0, 1, 0, 0, 0.3, 1};
+    AUTO(mesh) here = moved(letter, shear, (abut_vec3){0, 0, 0});
+    AUTO(map) map = map_of(letter, 40);
+    assert_ok(abut_map_set_mesh(map, here));
+    const abut_collider others[2] = {
+        abut_collider_from_bvh(bvh, (abut_pose){{0, 0, 0, 1}, {0.3, 0.1, 0}}),
+        abut_collider_from_bvh(bvh, (abut_pose){{0.6, 0, 0, 0.8}, {-0.2, 0.2, 0.1}})};
+    assert_ok(abut_map_compute_distance(map, others, 2, NULL));
+    for (uint32_t k = 0; k < 2; k++) {
+        abut_map_depth found = abut_map_depth_default();
+        assert_ok(abut_map_measure_depth(map, k, &found));
+        assert_true(found.lower > 0 && found.upper >= found.lower);
+        assert_true(is_separated(here, bvh, others[k].pose, found.shift));
+        test_random random = {k};
+        double deepest = 0;
+        for (int i = 0; i < 20000; i++) {
+            const uint32_t t = test_random_below(&random, abut_mesh_triangle_count(here)),
+                           *corner = abut_mesh_indices(here) + 3 * (size_t)t;
+            double u = test_random_below(&random, 1000) / 999.0,
+                   v = test_random_below(&random, 1000) / 999.0;
+            if (u + v > 1) {
+                u = 1 - u;
+                v = 1 - v;
+            }
+            abut_vec3 p = add(vertex_of(here, corner[0]), -u - v, vertex_of(here, corner[0]));
+            p = add(add(p, u, vertex_of(here, corner[1])), v, vertex_of(here, corner[2]));
+            abut_pose inverse;
+            abut_nearest nearest;
+            assert_ok(abut_pose_invert(&others[k].pose, &inverse));
+            assert_ok(abut_pose_apply(&inverse, p, &p));
+            assert_ok(abut_sign_nearest(bvh, p, HUGE_VAL, &nearest));
+            deepest = fmax(deepest, -nearest.distance);
+        }
+        assert_true(deepest > 0 && deepest <= found.upper);
+    }
+}
+
+TEST(depth_needs_signs) {
+    AUTO(mesh) box = made(NULL, ABUT_SHAPE_BOX, 2, 0);
+    AUTO(bvh) bvh = hierarchy_of(box, false);
+    AUTO(map) map = map_of(box, 64);
+    abut_map_depth found = abut_map_depth_default();
+    assert_refused("compute_distance", abut_map_measure_depth(map, 0, &found));
+    find_one(map, bvh, 0);
+    assert_refused("have no sign", abut_map_measure_depth(map, 0, &found));
+    assert_refused("must be below 1", abut_map_measure_depth(map, 1, &found));
+    assert_int_equal(abut_map_measure_depth(map, 0, NULL), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_measure_depth(NULL, 0, &found), ABUT_ERROR_ARGUMENT);
+    assert_ok(abut_sign_prepare(bvh, NULL));
+    find_one(map, bvh, 0);
+    found.size = 0;
+    assert_int_equal(abut_map_measure_depth(map, 0, &found), ABUT_ERROR_ARGUMENT);
+    abut_map_query query = abut_map_query_default();
+    found = abut_map_depth_default();
+    assert_ok(abut_map_compute_self_distance(map, &query));
+    assert_refused("other bodies", abut_map_measure_depth(map, 0, &found));
+}
+
 /* ---- bad input, memory, threads ---- */
 
 TEST(what_is_not_legal_is_refused) {

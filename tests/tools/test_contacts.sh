@@ -73,6 +73,12 @@ is "[len(it['patches']), it['contacts'], round(it['depth'], 6), [round(x, 6) + 0
 is "[abs(it['volume'] - 0.05) < 0.001, it['is_verified']]" "[True, False]"
 try 3 "$tool" contacts box.obj slab.obj --pose-a 1.45,0,0@y,90 --pose 0,0,0@y,90 --method map --resolution 128 --json
 is "[round(it['depth'], 6), [round(x, 6) + 0.0 for x in it['normal']]]" "[0.05, [1.0, 0.0, 0.0]]"
+# Boxes: bounds of the depth, and the volume of the overlap.
+"$tool" make box cube.obj --segments 4 --quiet || exit 1
+try 3 "$tool" contacts cube.obj cube.obj --pose 0.9,0.5,0.25 --pose-a 0,0,0@z,180 --method map --resolution 128 --json
+is "0.0999 < it['depth_bounds']['lower'] <= 0.1 < it['depth_bounds']['upper'] < 0.14" True
+is "abs(it['depth_bounds']['shift_upper'] - 0.1) < 1e-9 and abs(it['depth_bounds']['shift'][0] + 0.1) < 1e-9" True
+is "abs(it['volume'] - 0.0375) < 1e-9" True
 try 0 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map
 try 3 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map --margin 0.02 --patches
 demand "not a patch" "$(wc -l <out)" -eq 2

@@ -108,6 +108,27 @@ for wrong in 0 nan -1 inf x; do
 done
 try 2 "$tool" map box.obj box.obj --resolution 0
 refuses "from 1 to 16384" map box.obj box.obj --resolution 16385
+# The texture coordinates of A are the layout.
+corners='v 0 0 0
+v 4 0 0
+v 4 4 0
+v 0 4 0'
+printf '%s\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3\nf 1/1 3/3 4/4\n' "$corners" >textured.obj
+printf '%s\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3\nf 1/1 3/2 4/3\n' "$corners" >overlapping.obj
+try 0 "$tool" map textured.obj ball.ply --uv --pose 1,3,2 --pose-a 0,0,0.5 --resolution 32 --images baked --out rows.csv --json
+is "[it['samples'], it['used']]" "[1024, 1]"
+demand "texels are not where texture coordinates are" "$(awk -F, 'NR > 1 && ($4 - ($1 + 0.5) / 8) ^ 2 + ($5 - (31.5 - $2) / 8) ^ 2 > 1e-12' rows.csv | wc -l)" -eq 0
+demand "no image" -s "$(ls baked-distance.*)"
+fails "triangles 0 and 1 overlap in the texture" map overlapping.obj ball.ply --uv --resolution 32
+fails "a corner of a face has no texture coordinates" map box.obj ball.ply --uv
+fails "is neither OBJ nor glTF" map ball.ply box.obj --uv
+try 0 "$tool" map box.obj box.obj --pose 3,0,0 --precision 0.02 --json
+is "0.015 < it['reach'] <= 0.02" True
+try 0 "$tool" deviation box.obj box.obj --precision 0.05 --json
+is "[0.03 < way['reach'] <= 0.05 for way in it['ways']]" "[True, True]"
+refuses "cannot be combined with --resolution" map box.obj box.obj --precision 0.02 --resolution 64
+refuses "cannot be combined with --samples" deviation box.obj box.obj --precision 0.02 --samples 99
+fails "the maximum of 16384 x 16384 texels is" map box.obj box.obj --precision 1e-7
 fails "48 triangles do not fit into 6 x 6 texels; use a resolution of at least" map box.obj box.obj --resolution 6
 refuses ".ply, .csv, .npy or .png" map box.obj box.obj --out rows.txt
 try 2 "$tool" map box.obj box.obj --png box.tiff
@@ -139,6 +160,7 @@ refuses "name A and B" map frames
 "$tool" make icosphere frames/f11.ply --segments 3 --quiet || exit 1
 fails "the triangles of frame 3 differ from those of frame 0" map frames box.obj $small
 refuses "--images cannot be combined with moving bodies" map frames box.obj $small --images atlas
+refuses "--uv cannot be combined with moving bodies" map frames box.obj $small --uv
 "$tool" demo sleeve --triangles 300 --frames 3 --record sleeve.abutm --quiet >sleeve.out || exit 1
 try 0 "$tool" map sleeve.abutm $small --json
 demand "there is not a line for each frame" "$(wc -l <out)" -eq 4

@@ -36,7 +36,7 @@ from .device import Device, devices
 from .field import Field, FieldValue
 from .layers import Interferences, Layers, interfere
 from .manager import CollisionManager
-from .maps import DistanceMap, Measures
+from .maps import Depth, DistanceMap, Measures
 from .mesh import AllRayHits, Mesh, Nearest, RayHits
 from .motion import Impact, Motion, SelfCollision, SelfStep
 from .pair import (
@@ -77,6 +77,7 @@ __all__ = [
     "CollisionManager",
     "Contacts",
     "Cylinder",
+    "Depth",
     "Device",
     "DeviceError",
     "DistanceMap",

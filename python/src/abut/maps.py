@@ -34,12 +34,30 @@ class Measures(NamedTuple):
     quantiles: Floats
 
 
+class Depth(NamedTuple):
+    """Bounds of the penetration of a surface into a body."""
+
+    lower: float
+    """The depth of the deepest sample inside the body; 0 if none is inside."""
+    upper: float
+    """No point of the surface is deeper."""
+    shift_lower: float
+    """A shift of the surface that ends the overlap is at least this long."""
+    shift_upper: float
+    """The length of `shift`."""
+    shift: Floats
+    """A shift of the surface that ends the overlap: it separates the convex hulls."""
+
+
 class DistanceMap(Owner):
     """A square atlas of a mesh. Its texels are samples of the surface with the distance to other bodies.
 
-    `resolution` is the number of texels along each side; 0 = 512, or more if 4 texels per triangle need it. The atlas
-    does not change when the mesh moves. Distances at samples are exact, rounded to float32; between samples they differ
-    by at most `reach`. Coordinates beyond 1e30 and meshes smaller than 1e-30 raise ArgumentError.
+    `resolution` is the number of texels along each side; 0 = 512, or more if 4 texels per triangle need it. `precision`
+    chooses the resolution instead: the largest `reach` when the map is made. `uv` (triangles, 3, 2) are texture
+    coordinates from 0 to 1, v downwards, which the atlas uses as its layout. They must not overlap, and each triangle
+    needs a texel; with `uv_fallback` another layout replaces such coordinates. The atlas does not change when the mesh
+    moves. Distances at samples are exact, rounded to float32; between samples they differ by at most `reach`.
+    Coordinates beyond 1e30 and meshes smaller than 1e-30 raise ArgumentError.
 
     >>> import abut
     >>> distances = abut.DistanceMap(abut.shape("box"), resolution=64)
@@ -50,12 +68,29 @@ class DistanceMap(Owner):
 
     _instead = "make it again from its mesh"
 
-    def __init__(self, mesh: Mesh, resolution: int = 0, *, device: _device.Selector = None) -> None:
+    def __init__(
+        self,
+        mesh: Mesh,
+        resolution: int = 0,
+        *,
+        precision: float = 0,
+        uv: Optional[Any] = None,
+        uv_fallback: bool = False,
+        device: _device.Selector = None,
+    ) -> None:
         handle = Handle(lib.abut_map_destroy, guard=Guard(outer=True))
         mesh = mesh_of(mesh, "mesh")
         self._device = mesh._device_or_own(device)
+        coordinates = None if uv is None else np.ascontiguousarray(uv, dtype=np.float64)
+        if coordinates is not None and coordinates.shape != (mesh.triangle_count, 3, 2):
+            raise ArgumentError(f"uv has the shape {coordinates.shape}; it must be ({mesh.triangle_count}, 3, 2)")
         given = options(
-            _c.abut_map_options, resolution=number(resolution, "resolution"), device=_device.pointer(self._device)
+            _c.abut_map_options,
+            resolution=number(resolution, "resolution"),
+            precision=precision,
+            uv=None if coordinates is None else pointer(coordinates),
+            uv_fallback=uv_fallback,
+            device=_device.pointer(self._device),
         )
         run(lib.abut_map_create, mesh._handle, byref(given), handle.out)
         self._handle = handle
@@ -80,6 +115,11 @@ class DistanceMap(Owner):
     def reach(self) -> float:
         """The largest distance from a point of the surface to its nearest sample."""
         return float(self._info.reach)
+
+    @property
+    def uses_uv(self) -> bool:
+        """Whether the atlas is laid out by texture coordinates."""
+        return bool(self._info.uses_uv)
 
     @property
     def reliability(self) -> Reliability:
@@ -178,6 +218,14 @@ class DistanceMap(Owner):
             made.min_error,
             values,
         )
+
+    def measure_depth(self, other: int = 0) -> Depth:
+        """Computes bounds of the penetration depth in one of the others, from the last compute_distance().
+
+        The bounds of the depth differ by at most `reach`. Raises ArgumentError if distances have no sign."""
+        made = options(_c.abut_map_depth)
+        run(lib.abut_map_measure_depth, self._handle, number(other, "other"), byref(made))
+        return Depth(made.lower, made.upper, made.shift_lower, made.shift_upper, vec(made.shift))
 
     def contacts(self, margin: float = 0, max_contacts: int = 0) -> Contacts:
         """Converts the texels within the margin to contact patches. The mesh of the map is body a. Raises ArgumentError

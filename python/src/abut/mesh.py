@@ -252,6 +252,14 @@ class Mesh:
         return self._faces
 
     @property
+    def uv(self) -> Optional[Floats]:
+        """(m, 3, 2): texture coordinates of the corners, v downwards, if load() has read them; otherwise None."""
+        found = lib.abut_mesh_uv(self._handle)
+        if not found:
+            return None
+        return np.array(view(found, (self.triangle_count, 3, 2), np.float64, self._handle))
+
+    @property
     def vertex_count(self) -> int:
         """The number of vertices."""
         return int(lib.abut_mesh_vertex_count(self._handle))

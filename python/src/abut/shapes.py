@@ -31,8 +31,8 @@ ShapeName = Literal[
 ]
 
 
-def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -> Mesh:
-    """Reads a mesh from OBJ, PLY, STL, OFF, glTF or GLB.
+def load(path: Path, *, format: str = "auto", uv: bool = False, device: _device.Selector = None) -> Mesh:
+    """Reads a mesh from OBJ, PLY, STL, OFF, glTF or GLB. With `uv` also its texture coordinates, from OBJ and glTF.
 
     >>> import abut, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "ball.ply")
@@ -41,7 +41,7 @@ def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -
     True
     """
     text = os.fspath(path)
-    given = options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))
+    given = options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format), uv=uv)
     return Mesh._made(lib.abut_mesh_read, context(), path_bytes(text), byref(given), device=device, path=text)
 
 

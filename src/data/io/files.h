@@ -46,13 +46,18 @@ typedef struct abuti_reader {
     char stage[420];    /* "reading NAME" */
     abut_triangulation triangulation;
     abuti_place place;
-    const char *marks;      /* bytes that end a word as white space does; null = none */
-    uint64_t line;          /* 1 = first */
-    uint64_t byte;          /* offset of the element that is being read */
-    uint64_t ticks;         /* elements so far, for progress */
-    abuti_vector positions; /* vec3 */
-    abuti_vector triangles; /* uint32_t[3] */
-    abuti_vector polygons;  /* abuti_polygon */
+    const char *marks;          /* bytes that end a word as white space does; null = none */
+    uint64_t line;              /* 1 = first */
+    uint64_t byte;              /* offset of the element that is being read */
+    uint64_t ticks;             /* elements so far, for progress */
+    abuti_vector positions;     /* vec3 */
+    abuti_vector triangles;     /* uint32_t[3] */
+    abuti_vector polygons;      /* abuti_polygon */
+    bool wants_uv;              /* texture coordinates are read, too: */
+    bool uv_is_up;              /* v points up in this format */
+    abuti_vector uv;            /* double[2] */
+    abuti_vector triangle_uv;   /* uint32_t[3]: elements of `uv`, for each triangle */
+    uint32_t first_uv, last_uv; /* of the face being built */
     uint32_t first_corner, last_corner, corner_count; /* of the face being built */
     uint32_t face_first;                              /* its first triangle */
     vec3 up;                                          /* as defined by the format; zero = unknown */
@@ -110,9 +115,14 @@ static inline void abuti_read_face_begin(abuti_reader *reader) {
     reader->face_first = (uint32_t)reader->triangles.count;
 }
 bool abuti_read_corner(abuti_reader *reader, uint32_t vertex);
+/* The same with texture coordinates, an element of `uv`, which may follow later. */
+bool abuti_read_corner_uv(abuti_reader *reader, uint32_t vertex, uint32_t uv);
 bool abuti_read_face_end(abuti_reader *reader);
 /* Adds a triangle. */
 bool abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t c);
+/* Add texture coordinates, and those of a triangle: elements of `uv`. */
+bool abuti_read_uv(abuti_reader *reader, double u, double v);
+bool abuti_read_triangle_uv(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t c);
 
 /* Triangulates polygons and creates the mesh. */
 bool abuti_read_finish(abuti_reader *reader, abut_mesh **mesh);

@@ -196,6 +196,11 @@ static abut_status read_format(abuti_reader *reader, const char *path, const cha
     abut_status status = abuti_progress(reader->context, reader->stage, 0);
     if (status)
         return status;
+    if (reader->wants_uv && format != ABUT_MESH_FORMAT_OBJ && format != ABUT_MESH_FORMAT_GLTF)
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "%s: is neither OBJ nor glTF; texture coordinates can only be read from "
+                          "these",
+                          reader->name);
     if (formats[format].read) {
         formats[format].read(reader, path);
         return reader->status;
@@ -268,11 +273,13 @@ static abut_status open_and_read(abuti_reader *reader, const char *path, const v
     reader->context = context;
     reader->line = 1;
     reader->triangulation = options->triangulation;
+    reader->wants_uv = options->uv;
     format_name(name ? name : "memory", reader->name, sizeof reader->name);
     snprintf(reader->stage, sizeof reader->stage, "reading %s", reader->name);
     reader->source.stage = reader->stage;
     status = read_source(reader, path, name, options->format, mesh);
-    ABUTI_RELEASE(context, reader->positions.data, reader->triangles.data, reader->polygons.data);
+    ABUTI_RELEASE(context, reader->positions.data, reader->triangles.data, reader->polygons.data,
+                  reader->uv.data, reader->triangle_uv.data);
     abuti_source_close(&reader->source);
     return status;
 }

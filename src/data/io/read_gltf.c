@@ -466,7 +466,8 @@ typedef struct corners {
     abuti_gltf_accessor indices; /* no data = none */
     bool indexed;
     uint32_t count, vertices, base;
-    double restart; /* an index that strips and fans must not have */
+    double restart;         /* an index that strips and fans must not have */
+    abuti_gltf_accessor uv; /* if texture coordinates are wanted */
 } corners;
 
 static uint32_t read_index(scene *s, const corners *c, uint32_t i) {
@@ -482,6 +483,19 @@ static uint32_t read_index(scene *s, const corners *c, uint32_t i) {
         abuti_gltf_fail(s->gltf, "element %" PRIu32 " refers to vertex %.0f of %" PRIu32, i, vertex,
                         c->vertices);
     return s->gltf->status ? 0 : c->base + (uint32_t)vertex;
+}
+
+/* Adds the texture coordinates of a triangle, whose corners are vertices of the mesh. */
+static void add_triangle_uv(scene *s, const corners *c, const uint32_t corner[3]) {
+    abuti_gltf *gltf = s->gltf;
+    const uint32_t first = (uint32_t)s->reader->uv.count;
+    for (uint32_t k = 0; k < 3 && !gltf->status; k++) {
+        double uv[2];
+        abuti_gltf_get(&c->uv, corner[k] - c->base, uv);
+        abuti_gltf_check(gltf, abuti_read_uv(s->reader, uv[0], uv[1]));
+    }
+    if (!gltf->status)
+        abuti_gltf_check(gltf, abuti_read_triangle_uv(s->reader, first, first + 1, first + 2));
 }
 
 /* Adds the triangles of a list (4), strip (5) or fan (6), with corners ordered as in 3.7.2.1. */
@@ -504,6 +518,8 @@ static void add_triangles(scene *s, const instance *in, const corners *c, uint64
         abuti_gltf_check(gltf, abuti_read_triangle(s->reader, a, in->flipped ? d : b,
                                                    in->flipped ? b : d) &&
                                    abuti_read_tick(s->reader));
+        if (!gltf->status && s->reader->wants_uv)
+            add_triangle_uv(s, c, (uint32_t[3]){a, in->flipped ? d : b, in->flipped ? b : d});
     }
 }
 
@@ -516,6 +532,20 @@ static void open_indices(abuti_gltf *gltf, uint32_t index, uint64_t mode, corner
         abuti_gltf_fail(gltf, "indices must be unsigned integers");
     if (mode != 4)
         c->restart = type == 5121 ? UINT8_MAX : type == 5123 ? UINT16_MAX : UINT32_MAX;
+}
+
+static void open_uv(scene *s, uint32_t attributes, corners *c) {
+    abuti_gltf *gltf = s->gltf;
+    const uint32_t index =
+        abuti_gltf_reference(gltf, attributes, "TEXCOORD_0", ABUTI_GLTF_ACCESSORS);
+    if (!gltf->status && index == ABUT_NONE)
+        abuti_gltf_fail(gltf, "a primitive has no texture coordinates (TEXCOORD_0)");
+    if (gltf->status)
+        return;
+    c->uv = abuti_gltf_accessor_filled(gltf, index, "VEC2");
+    if (!gltf->status && c->uv.count != c->vertices)
+        abuti_gltf_fail(gltf, "has texture coordinates for %" PRIu32 " vertices of %" PRIu32,
+                        c->uv.count, c->vertices);
 }
 
 static void add_primitive(scene *s, instance *in, uint32_t primitive) {
@@ -544,6 +574,8 @@ static void add_primitive(scene *s, instance *in, uint32_t primitive) {
     corners c = {.restart = -1};
     c.base = add_vertices(s, in, primitive, attributes, positions, &c.vertices);
     c.count = c.vertices;
+    if (!gltf->status && s->reader->wants_uv)
+        open_uv(s, attributes, &c);
     if (indices != ABUT_NONE)
         open_indices(gltf, indices, mode, &c);
     if (!gltf->status && (c.count < 3 || (mode == 4 && c.count % 3)))

@@ -358,7 +358,7 @@ void abut_mesh_destroy(abut_mesh *mesh) {
     if (!mesh || atomic_fetch_sub_explicit(&mesh->reference_count, 1, memory_order_acq_rel) != 1)
         return;
     abut_context *context = mesh->context;
-    ABUTI_RELEASE(context, mesh->positions, mesh->indices, mesh);
+    ABUTI_RELEASE(context, mesh->positions, mesh->indices, mesh->uv, mesh);
     abut_context_destroy(context);
 }
 
@@ -372,6 +372,10 @@ uint32_t abut_mesh_triangle_count(const abut_mesh *mesh) {
 
 abut_vec3 abut_mesh_local_origin(const abut_mesh *mesh) {
     return mesh ? mesh->origin : v3(0, 0, 0);
+}
+
+const double *abut_mesh_uv(const abut_mesh *mesh) {
+    return mesh ? mesh->uv : NULL;
 }
 
 const abut_vec3 *abut_mesh_local_positions(const abut_mesh *mesh) {

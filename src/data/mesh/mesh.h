@@ -21,6 +21,7 @@ struct abut_mesh {
     uint32_t *indices; /* 3 per triangle */
     box3 bounds;       /* absolute, of vertices in triangles */
     vec3 up;           /* zero = unknown */
+    double *uv;        /* 6 per triangle; null = none were read */
 };
 
 struct abut_topology {

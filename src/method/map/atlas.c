@@ -241,8 +241,13 @@ static size_t fill_strip(packing *p, const map_rectangle *strip, const shape *sh
         if (rows_of(p, s) != strip->height || width > end - line[side])
             break;
         map_place *place = &p->atlas->places[s->triangle];
-        *place = (map_place){line[side], width,        line[!side], strip->y, strip->height,
-                             s->corner,  (word32)side, 0,           0,        0};
+        *place = (map_place){.left = line[side],
+                             .width = width,
+                             .apex = line[!side],
+                             .row = strip->y,
+                             .height = strip->height,
+                             .corner = s->corner,
+                             .down = (word32)side};
         line[side] += width;
     }
     uint32_t taken = (uint32_t)((line[line[1] > line[0]] - begin + MAP_TEXEL - 1) / MAP_TEXEL);
@@ -420,7 +425,7 @@ static void keep_places(const map_atlas *old, const abut_mesh *mesh, const uint3
         }
     for (size_t i = 0; i < old->left_count; i++)
         atlas->left[atlas->left_count++] = old->left[i];
-    for (uint32_t t = 0; t < old->triangle_count; t++)
+    for (uint32_t t = 0; t < old->triangle_count && !old->has_charts; t++)
         if (!stays[t])
             atlas->left[atlas->left_count++] = old->places[t];
     for (size_t i = 0; i < old->free_count; i++)
@@ -434,6 +439,7 @@ abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,
     packing p = {.atlas = atlas, .context = context, .scale = old->scale};
     *atlas = (map_atlas){.resolution = old->resolution,
                          .triangle_count = count,
+                         .has_charts = old->has_charts,
                          .scale = old->scale,
                          .uneven = old->uneven};
     shape *shapes;

@@ -6,6 +6,7 @@
 enum {
     RESOLUTION_DEFAULT = 512,
     RESOLUTION_MAX = 16384,
+    PRECISION_STEPS = 64, /* relative width of the last range of resolutions */
     TRIANGLES_PER_TASK = 1024,
     SAMPLES_PER_TASK = 16384
 };
@@ -189,6 +190,15 @@ static abut_status check_importance(const char *function, const double *importan
     return ABUT_OK;
 }
 
+/* Lays out a mesh with texture coordinates if options->uv is set, otherwise without. */
+static abut_status create_atlas(const char *function, const abut_mesh *mesh,
+                                const abut_map_options *options, uint32_t resolution,
+                                map_atlas *atlas) {
+    return options->uv
+               ? abuti_map_charts_create(function, mesh, resolution, options->uv, atlas)
+               : abuti_map_atlas_create(function, mesh, resolution, options->importance, atlas);
+}
+
 /* Creates a map with a given atlas, or with a new one if `atlas` has no places. */
 static abut_status create_map(const char *function, abut_mesh *mesh,
                               const abut_map_options *options, map_atlas *atlas, abut_map **map) {
@@ -200,6 +210,7 @@ static abut_status create_map(const char *function, abut_mesh *mesh,
     made->context = abuti_context_retain(mesh->context);
     made->options = *options;
     made->options.importance = NULL;
+    made->options.uv = NULL;
     made->mesh = abut_mesh_retain(mesh);
     made->atlas = *atlas;
     made->placed = mesh->triangle_count;
@@ -207,8 +218,8 @@ static abut_status create_map(const char *function, abut_mesh *mesh,
     abut_status status;
     if ((status = check_mesh(function, mesh)) ||
         (status = abut_bvh_create(mesh, NULL, &made->bvh)) ||
-        (!atlas->places && (status = abuti_map_atlas_create(function, mesh, options->resolution,
-                                                            options->importance, &made->atlas))) ||
+        (!atlas->places &&
+         (status = create_atlas(function, mesh, options, options->resolution, &made->atlas))) ||
         (status = number_samples(made)) ||
         (made->backend->create && (status = made->backend->create(made)))) {
         abut_map_destroy(made);
@@ -228,23 +239,108 @@ static uint32_t default_resolution(uint32_t triangle_count) {
                                          : RESOLUTION_DEFAULT;
 }
 
+static double reach_of_atlas(const abut_mesh *mesh, const map_atlas *atlas) {
+    double reach = 0;
+    for (uint32_t t = 0; t < mesh->triangle_count; t++)
+        reach = fmax(reach, abuti_map_reach(&atlas->places[t], mesh, t));
+    return reach;
+}
+
+/* The resolution to try after `last`, whose reach exceeded the precision by a factor. The reach is
+ * nearly proportional to the width of a texel. */
+static uint32_t finer_resolution(uint32_t last, double factor) {
+    const double wanted = ceil(last * fmin(factor, 2) * (1 + 0x1p-8));
+    return (uint32_t)fmin(RESOLUTION_MAX, fmax(last + 1.0, wanted));
+}
+
+/* Finds the resolution for options->precision, and creates the atlas. */
+static abut_status create_precise_atlas(const char *function, const abut_mesh *mesh,
+                                        abut_map_options *options, map_atlas *atlas) {
+    double area = 0, reach = HUGE_VAL;
+    uint32_t coarse = 0, fine = ABUT_NONE; /* resolutions that are too coarse, and sufficient */
+    for (uint32_t t = 0; t < mesh->triangle_count; t++)
+        area += abuti_map_area(mesh, t);
+    const double fewest = ceil(sqrt((double)mesh->triangle_count));
+    uint32_t n = (uint32_t)fmin(RESOLUTION_MAX, fmax(fewest, sqrt(area) / options->precision));
+    while (fine == ABUT_NONE ? coarse < RESOLUTION_MAX
+                             : fine - coarse > 1 + fine / PRECISION_STEPS) {
+        map_atlas made;
+        abut_status status = create_atlas(function, mesh, options, n, &made);
+        if (status && status != ABUT_ERROR_LIMIT) {
+            abuti_map_atlas_destroy(mesh->context, atlas);
+            return status;
+        }
+        reach = status ? HUGE_VAL : reach_of_atlas(mesh, &made);
+        if (reach <= options->precision) {
+            abuti_map_atlas_destroy(mesh->context, atlas);
+            *atlas = made;
+            fine = n;
+        } else {
+            abuti_map_atlas_destroy(mesh->context, &made);
+            coarse = n;
+        }
+        n = fine == ABUT_NONE ? finer_resolution(n, reach / options->precision)
+                              : coarse + (fine - coarse) / 2;
+    }
+    options->resolution = fine;
+    if (fine != ABUT_NONE)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_LIMIT,
+                      "%s: options->precision is %g; the reach of the maximum of %d x %d texels is "
+                      "%g; set a precision of at least that",
+                      function, options->precision, RESOLUTION_MAX, RESOLUTION_MAX, reach);
+}
+
+static abut_status check_map_options(const char *function, const abut_mesh *mesh,
+                                     const abut_map_options *options) {
+    if (!(options->precision >= 0 && options->precision < HUGE_VAL))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->precision is %g; it must be finite and at least 0",
+                          function, options->precision);
+    if (options->precision > 0 && options->resolution)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->resolution is %u and options->precision is %g; set only "
+                          "one of them",
+                          function, options->resolution, options->precision);
+    if (options->resolution > RESOLUTION_MAX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->resolution is %u; it must be at most %d", function,
+                          options->resolution, RESOLUTION_MAX);
+    if (options->uv && options->importance)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->uv determines the number of texels of each triangle; it "
+                          "cannot be combined with options->importance",
+                          function);
+    abut_status status = check_mesh(function, mesh);
+    return status ? status : check_importance(function, options->importance, mesh->triangle_count);
+}
+
+static abut_status create_layout(const char *function, const abut_mesh *mesh,
+                                 abut_map_options *options, map_atlas *atlas) {
+    return options->precision > 0
+               ? create_precise_atlas(function, mesh, options, atlas)
+               : create_atlas(function, mesh, options, options->resolution, atlas);
+}
+
 abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, abut_map **map) {
     abut_map_options ours = abut_map_options_default();
-    map_atlas none = {0};
+    map_atlas atlas = {0};
     if (!mesh || !map)
         return abuti_null(__func__, mesh ? "map" : "mesh");
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_map_create: options");
-    if (status)
+    if (status || (status = check_map_options(__func__, mesh, &ours)))
         return status;
-    if (!ours.resolution)
+    if (!ours.resolution && !(ours.precision > 0))
         ours.resolution = default_resolution(mesh->triangle_count);
-    if (ours.resolution > RESOLUTION_MAX)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: options->resolution is %u; it must be at most %d", __func__,
-                          ours.resolution, RESOLUTION_MAX);
-    status = check_importance(__func__, ours.importance, mesh->triangle_count);
-    return status ? status : create_map(__func__, mesh, &ours, &none, map);
+    status = create_layout(__func__, mesh, &ours, &atlas);
+    if ((status == ABUT_ERROR_LIMIT || status == ABUT_ERROR_ARGUMENT) && ours.uv &&
+        ours.uv_fallback) {
+        ours.uv = NULL;
+        ours.resolution = ours.precision > 0 ? 0 : ours.resolution;
+        status = create_layout(__func__, mesh, &ours, &atlas);
+    }
+    return status ? status : create_map(__func__, mesh, &ours, &atlas, map);
 }
 
 abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh) {
@@ -318,6 +414,7 @@ abut_status abut_map_get_info(const abut_map *map, abut_map_info *info) {
     made.has_distances = map->last_query != MAP_NO_QUERY;
     made.has_sign = map->has_sign;
     made.reliability = map->reliability;
+    made.uses_uv = map->atlas.has_charts;
     return abuti_info_write(info, &made, sizeof made, __func__);
 }
 
@@ -340,6 +437,10 @@ abut_status abut_map_corners(const abut_map *map, uint32_t triangle, double corn
     if (status)
         return status;
     const map_place *p = &map->atlas.places[triangle];
+    for (uint32_t k = 0; k < 6 && p->is_chart; k++)
+        corners[k / 2][k % 2] = p->at[k / 2][k % 2] / (double)MAP_TEXEL;
+    if (p->is_chart)
+        return ABUT_OK;
     const double left = p->left, right = left + p->width;
     const double base = p->row + (p->down ? p->height : 0),
                  top = p->row + (p->down ? 0 : p->height);

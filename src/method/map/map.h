@@ -23,6 +23,7 @@ typedef struct map_rectangle {
 typedef struct map_atlas {
     uint32_t resolution, triangle_count;
     map_place *places; /* for each triangle */
+    bool has_charts;   /* places are charts of the caller */
     double scale;      /* texels per unit of length */
     double uneven;
     map_place *left; /* places that removed triangles have freed */
@@ -35,6 +36,9 @@ typedef struct map_atlas {
  */
 abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, uint32_t resolution,
                                    const double *importance, map_atlas *atlas);
+/* The same from texture coordinates: charts.c. */
+abut_status abuti_map_charts_create(const char *function, const abut_mesh *mesh,
+                                    uint32_t resolution, const double *uv, map_atlas *atlas);
 /* Lays out the triangles of a changed mesh; `from` as in abut_map_replace_mesh(). If the new
  * triangles do not fit, the atlas is empty; otherwise `placed` receives their number. */
 abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,

@@ -5,6 +5,9 @@
  * whole, so integer arithmetic decides which texels belong to it. A texel belongs to the place if
  * its centre is not left of the left side and is left of the right side. Neighbouring places share
  * a side, so no texel belongs to two.
+ *
+ * A chart is a place of any shape, from texture coordinates of the caller. It has the same rule for
+ * its texels.
  */
 #ifndef ABUTI_MAP_SHARED_H
 #define ABUTI_MAP_SHARED_H
@@ -29,10 +32,61 @@ typedef struct map_place {
     word32 down;           /* 1: the base is on the last row, y = row + height, the apex on `row` */
     float shear;           /* texels along x per texel along y */
     float reach_x, reach_y; /* in texels, with this shear: see atlas.c */
+    word32 is_chart; /* 1: `at` has the corners, in units; row and height are those of its box, and
+                      * left, width, apex, corner and down are unused */
+    int at[3][2];
 } map_place;
+
+/* floor(a / b) for b > 0. */
+static inline int64 map_floor_division(int64 a, int64 b) {
+    return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+/* map_row() of a chart. */
+static inline void map_chart_row(const map_place *place, word32 j, word32 *begin, word32 *end) {
+    const int64 y = ((int64)(place->row + j) << MAP_SHIFT) + MAP_TEXEL / 2; /* of its centres */
+    int64 least = (int64)1 << 40, most = -1;
+    for (int k = 0; k < 3; k++) {
+        const int *a = place->at[k], *b = place->at[(k + 1) % 3];
+        const int64 upper_x = a[1] < b[1] ? a[0] : b[0], upper_y = a[1] < b[1] ? a[1] : b[1];
+        const int64 lower_x = a[1] < b[1] ? b[0] : a[0], lower_y = a[1] < b[1] ? b[1] : a[1];
+        if (!(upper_y <= y && y < lower_y))
+            continue;
+        /* the first centre, x TEXEL + TEXEL / 2, that is not left of the side: rounded up */
+        const int64 height = lower_y - upper_y;
+        const int64 side = (upper_x - MAP_TEXEL / 2) * height + (lower_x - upper_x) * (y - upper_y);
+        const int64 first = -map_floor_division(-side, height << MAP_SHIFT);
+        least = first < least ? first : least;
+        most = first > most ? first : most;
+    }
+    *begin = most < 0 ? 0 : (word32)least;
+    *end = most < 0 ? 0 : (word32)most;
+}
+
+/* Twice the area of a chart with its orientation, in square units. */
+static inline double map_chart_area(const map_place *place) {
+    const int *a = place->at[0], *b = place->at[1], *c = place->at[2];
+    return (double)(b[0] - a[0]) * (double)(c[1] - a[1]) -
+           (double)(b[1] - a[1]) * (double)(c[0] - a[0]);
+}
+
+static inline void map_chart_weights(const map_place *place, word32 x, word32 y, double weight[3]) {
+    const double px = ((double)x + 0.5) * MAP_TEXEL, py = ((double)y + 0.5) * MAP_TEXEL;
+    const double area = map_chart_area(place);
+    for (int k = 0; k < 3; k++) {
+        const int *a = place->at[(k + 1) % 3], *b = place->at[(k + 2) % 3];
+        const double opposite =
+            ((double)a[0] - px) * ((double)b[1] - py) - ((double)a[1] - py) * ((double)b[0] - px);
+        weight[k] = opposite / area;
+    }
+}
 
 /* The texels of row `row + j`: from *begin up to but not including *end. */
 static inline void map_row(const map_place *place, word32 j, word32 *begin, word32 *end) {
+    if (place->is_chart) {
+        map_chart_row(place, j, begin, end);
+        return;
+    }
     /* x of a side at the centre of the row, times 2 height: base x 2 h + difference x (2 j + 1) */
     const int64 h2 = 2 * (int64)place->height, up = 2 * (int64)j + 1;
     const int64 from_base = place->down ? h2 - up : up;
@@ -47,6 +101,10 @@ static inline void map_row(const map_place *place, word32 j, word32 *begin, word
 
 /* Barycentric coordinates of the centre of a texel, in the order of the triangle's corners. */
 static inline void map_weights(const map_place *place, word32 x, word32 y, double weight[3]) {
+    if (place->is_chart) {
+        map_chart_weights(place, x, y, weight);
+        return;
+    }
     const double per_row = 1.0 / (double)place->height, per_step = 1.0 / (double)place->width;
     const double up = ((double)y + 0.5 - (double)place->row) * per_row;
     const double apex = place->down ? 1 - up : up;
@@ -115,8 +173,19 @@ static inline void map_tally_add(map_tally *t, const map_tally *more) {
 }
 
 /* The derivatives of the affine map of a place, whose triangle has these corners: along the base,
- * and along y minus `shear` texels along the base. */
+ * or along x for a chart, and along y minus `shear` texels of the first. */
 static inline void map_derivatives(const map_place *place, const vec3 corner[3], vec3 *x, vec3 *y) {
+    if (place->is_chart) {
+        const vec3 u = v3_sub(corner[1], corner[0]), v = v3_sub(corner[2], corner[0]);
+        const int *a = place->at[0], *b = place->at[1], *d = place->at[2];
+        const double per_area = MAP_TEXEL / map_chart_area(place);
+        *x = v3_along(v3_scale(u, (double)(d[1] - a[1]) * per_area),
+                      -(double)(b[1] - a[1]) * per_area, v);
+        *y = v3_along(v3_scale(u, -(double)(d[0] - a[0]) * per_area),
+                      (double)(b[0] - a[0]) * per_area, v);
+        *y = v3_along(*y, -place->shear, *x);
+        return;
+    }
     const word32 c = place->corner;
     const vec3 from = corner[c];
     const vec3 base = v3_sub(corner[(c + 1) % 3], from), side = v3_sub(corner[(c + 2) % 3], from);

@@ -144,6 +144,49 @@ class Maps(unittest.TestCase):
         self.assertGreater(len(made.contacts()), 0)
         self.assertEqual(made.texels["other"][np.isfinite(touching)].max(), 0)
 
+    def test_precision(self):
+        mesh = abut.shape("icosphere", segments=6)
+        made, finer = abut.DistanceMap(mesh, precision=0.02), abut.DistanceMap(mesh, precision=0.01)
+        self.assertTrue(0.015 < made.reach <= 0.02 and 0.0075 < finer.reach <= 0.01)
+        self.assertGreater(finer.resolution, made.resolution)
+        with self.assertRaisesRegex(ValueError, "set only one"):
+            abut.DistanceMap(mesh, 64, precision=0.02)
+
+    def test_texture_coordinates(self):
+        mesh = abut.shape("sheet", segments=4, rings=4)
+        low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+        uv = ((mesh.vertices - low)[:, :2] / (high - low)[:2])[mesh.faces]
+        made = abut.DistanceMap(mesh, 48, uv=uv)
+        self.assertEqual((made.uses_uv, made.sample_count), (True, 48 * 48))
+        found = made.compute_distance(abut.shape("box"), [[0, 0, 2, 0, 0, 0, 1]])
+        across = (np.arange(48) + 0.5) / 48 * (high - low)[0] + low[0]
+        expected = np.hypot(np.maximum(np.abs(across) - 0.5, 0), 1.5)
+        self.assertLess(np.abs(found[24] - expected).max(), 1e-6)
+        self.assertIsNone(mesh.uv)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.obj")
+            with open(path, "w") as file:
+                file.write("v 0 0 0\nv 4 0 0\nv 0 4 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n")
+            textured = abut.load(path, uv=True)
+            self.assertEqual(textured.uv.tolist(), [[[0, 1], [1, 1], [0, 0]]])
+            self.assertTrue(abut.DistanceMap(textured, 32, uv=textured.uv).uses_uv)
+            self.assertIsNone(abut.load(path).uv)
+        with self.assertRaisesRegex(ValueError, "overlap in the texture"):
+            abut.DistanceMap(mesh, 48, uv=np.abs(uv - 0.5))
+        self.assertFalse(abut.DistanceMap(mesh, 48, uv=np.abs(uv - 0.5), uv_fallback=True).uses_uv)
+        with self.assertRaisesRegex(ValueError, "must be"):
+            abut.DistanceMap(mesh, 48, uv=uv[1:])
+
+    def test_depth(self):
+        made = abut.DistanceMap(abut.shape("box"), 128)
+        made.compute_distance(abut.shape("box"), [[0.9, 0, 0, 0, 0, 0, 1]])
+        depth = made.measure_depth()
+        self.assertTrue(0.09 < depth.lower <= 0.1 <= depth.upper <= depth.lower + made.reach + 1e-6)
+        self.assertTrue(depth.shift_lower <= 0.1 <= depth.shift_upper < 0.1 + 1e-9)
+        self.assertLess(np.abs(depth.shift - [-0.1, 0, 0]).max(), 1e-9)
+        with self.assertRaises(ValueError):
+            made.measure_depth(1)
+
     def test_exact_measures(self):
         mesh, other = abut.shape("icosphere", segments=6), abut.shape("box")
         made = abut.DistanceMap(mesh, resolution=64)

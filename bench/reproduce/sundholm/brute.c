@@ -112,19 +112,25 @@ void brute_compute(const brute_mesh *mesh, const brute_cells *cells, float *valu
 
 /* ---- on a device ---- */
 
+void brute_device_close(brute_device *device) {
+    abuti_kit_close(&device->kit);
+    abuti_queue_close(&device->queue);
+}
+
 abut_status brute_device_open(abut_device *device, brute_device *made) {
     abut_status status = abuti_queue_open(device, &made->queue);
     if (status)
         return status;
     status = abuti_kit_open(&made->queue, &table, "", &made->kit);
-    if (status)
+    if (status) {
         abuti_queue_close(&made->queue);
+        return status;
+    }
+    abuti_kit_build(&made->kit);
+    status = abuti_kit_finish(&made->kit);
+    if (status)
+        brute_device_close(made);
     return status;
-}
-
-void brute_device_close(brute_device *device) {
-    abuti_kit_close(&device->kit);
-    abuti_queue_close(&device->queue);
 }
 
 abut_status brute_compute_on_device(brute_device *device, const brute_mesh *mesh,

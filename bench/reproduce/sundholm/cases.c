@@ -20,6 +20,7 @@ typedef struct brute_data {
     float *values;
     abut_device *device;
     brute_device kernels;
+    bool is_open; /* kernels */
 } brute_data;
 
 static abut_status setup(bench_state *state) {
@@ -35,8 +36,11 @@ static abut_status setup(bench_state *state) {
     data->cells = brute_cells_of(data->mesh, &grid, row_limit);
     state->elements = (double)brute_cell_count(&data->cells);
     data->values = bench_array(state, brute_cell_count(&data->cells), sizeof *data->values);
-    if (on_device)
-        return brute_device_open(data->device, &data->kernels);
+    if (on_device) {
+        TRY(brute_device_open(data->device, &data->kernels));
+        data->is_open = true;
+        return ABUT_OK;
+    }
     return brute_mesh_create(state->context, data->mesh, &data->triangles);
 }
 
@@ -65,7 +69,7 @@ static abut_status finish(bench_state *state) {
 
 static void teardown(bench_state *state) {
     brute_data *data = state->data;
-    if (data->kernels.kit.queue)
+    if (data->is_open)
         brute_device_close(&data->kernels);
     if (data->triangles.triangles)
         brute_mesh_clear(&data->triangles);

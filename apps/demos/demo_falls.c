@@ -246,7 +246,8 @@ static abut_colour *colours_by_normals(const abut_mesh *mesh, const abut_pose *p
         const abut_vec3 u = {p[1].x - p[0].x, p[1].y - p[0].y, p[1].z - p[0].z},
                         v = {p[2].x - p[0].x, p[2].y - p[0].y, p[2].z - p[0].z};
         const abut_vec3 n = {u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
-        const double length = sqrt(n.x * n.x + n.y * n.y + n.z * n.z), by = length ? 1 / length : 0;
+        const double length = sqrt(n.x * n.x + n.y * n.y + n.z * n.z),
+                     by = length > 0 ? 1 / length : 0;
         colours[t] = normal_colour((abut_vec3){by * n.x, by * n.y, by * n.z});
     }
     return colours;
@@ -395,7 +396,7 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         options.kind++;
     s.compare = option_given(arguments, "compare") != NULL;
     s.between = speed != NULL;
-    option_range(tool, speed, 0.01, 100, "speed");
+    option_range(tool, speed, 0.01, 100, "times the speed");
     option_range(tool, bodies, 1, 60000, "bodies");
     option_range(tool, resolution, 8, 16384, "pixels");
     options.device = device_open(tool, arguments);

@@ -88,6 +88,13 @@ def check_answers(document, rows):
         if row["what"].startswith("figure 7.7"):
             mine, his = (float(row[column].split()[0]) for column in ("ours on 2 cores", "baseline here"))
             demand("the error of a line is less than by cells", 0 < mine < his / 5, True)
+        if row["what"].startswith("section 4.3.1.3: the mesh"):
+            demand(row["what"] + ": prevented", row["baseline here"], "0")
+        if row["what"].startswith("figure 14"):
+            wrong, edges = (int(word.replace(",", "")) for word in re.findall(r"[\d,]+", row["baseline here"]))
+            demand("many pixels of a dense mesh are inside it", edges / 10 < wrong < edges, True)
+        if row["what"].startswith("section 5.2"):
+            demand(row["what"] + ": sweeps miss", re.search(r"sweeps: [\d,]+ found, (\d+) missed", row["ours on 2 cores"])[1], "0")
         if document == "friston" and row["what"].startswith("section 10.1"):
             demand(row["what"] + " is positive", float(row["ours on 2 cores"].split()[0]) > 0, True)
 

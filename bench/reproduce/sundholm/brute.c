@@ -69,7 +69,7 @@ brute_cells brute_cells_of(const abut_mesh *mesh, const abut_grid *grid, uint32_
     const abut_vec3 first = {grid->origin.x - local.x, grid->origin.y - local.y,
                              grid->origin.z - local.z};
     const uint32_t rows = grid->count[1] * grid->count[2];
-    /* An odd step: with a power of two of rows it meets all places along y. */
+    /* An odd step, so that rows of a power of two are spread along y, too. */
     const uint32_t step = row_limit && row_limit < rows ? rows / row_limit | 1 : 1;
     return (brute_cells){.first = to_floats(first),
                          .size = (float)grid->cell,
@@ -140,6 +140,7 @@ abut_status brute_compute_on_device(brute_device *device, const brute_mesh *mesh
     abuti_kit_upload(kit, TRIANGLES, mesh->triangles, mesh->count, sizeof *mesh->triangles);
     abuti_kit_reserve(kit, VALUES, count, sizeof *values);
     ABUTI_KIT_RUN(kit, FIELD, count, BRUTE_GROUP, ABUTI_VALUE(*cells), KIT_BUFFER(kit, TRIANGLES),
-                  ABUTI_VALUE(mesh->count), KIT_BUFFER(kit, VALUES));
+                  ABUTI_VALUE(mesh->count), KIT_BUFFER(kit, VALUES),
+                  ABUTI_LOCAL_MEMORY(BRUTE_GROUP * sizeof *mesh->triangles));
     return abuti_kit_download(kit, VALUES, values, count, sizeof *values);
 }

@@ -4,8 +4,7 @@
 
 __kernel __attribute__((reqd_work_group_size(BRUTE_GROUP, 1, 1))) void
 brute_field(brute_cells cells, __global const brute_triangle *triangles, uint triangle_count,
-            __global float *values) {
-    __local brute_triangle staged[BRUTE_GROUP];
+            __global float *values, __local brute_triangle *staged) {
     const uint i = (uint)get_global_id(0), lane = (uint)get_local_id(0);
     const uint row = i / cells.wide;
     const vec3 p = brute_centre(&cells, row, i % cells.wide);

@@ -13,7 +13,8 @@ target_include_directories(abut_fits PUBLIC examples examples/ode)
 target_link_libraries(abut_fits PUBLIC abut_picture_static abut_static abut_flags)
 
 # What it shows of solids in images; tests and benchmarks use it too.
-add_library(abut_falls STATIC apps/demos/falls.c bench/reproduce/malmsten/cinder.c)
+add_library(abut_falls STATIC apps/demos/falls.c apps/demos/falls_between.c
+                              bench/reproduce/malmsten/cinder.c)
 target_compile_options(abut_falls PRIVATE ${ABUT_CALLER_OPTIONS})
 target_include_directories(abut_falls PUBLIC apps/demos bench/reproduce/malmsten)
 target_link_libraries(abut_falls PUBLIC abut_cloth_scenes abut_static abut_flags)

@@ -5,84 +5,203 @@
 #include "cinder.h"
 #include "falls.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
+#include <time.h>
 
 static const char *const names[] = {"stairs", "snow", "bounce"}; /* by falls_kind */
 
-/* Methods that find the pairs of a frame. */
-enum { PLAIN, EXACT, CLASSIC, CLASSIC_PREVENTS, CLASSIC_VIEWS, CLASSIC_SMALL, WAYS };
+/* Methods that find the pairs of a frame; those from CLASSIC on are CInDeR as published. */
+enum {
+    PLAIN,
+    EXACT,
+    CLASSIC,
+    CLASSIC_PREVENTS,
+    CLASSIC_VIEWS,
+    CLASSIC_SMALL,
+    CLASSIC_STEERED,
+    CLASSIC_PACKED,
+    CLASSIC_OFFSET,
+    WAYS
+};
+
+static const struct {
+    const char *name;
+    bool three_views;
+    cinder_options options;
+} ways[WAYS] = {
+    [PLAIN] = {.name = "images"},
+    [EXACT] = {.name = "images, then exact"},
+    [CLASSIC] = {.name = "one pair per pixel"},
+    [CLASSIC_PREVENTS] = {.name = "with prevention", .options.prevent = true},
+    [CLASSIC_VIEWS] = {.name = "with prevention, three views",
+                       .three_views = true,
+                       .options.prevent = true},
+    [CLASSIC_SMALL] = {.name = "one pair per pixel, 1/16 as wide", .options.halvings = 4},
+    [CLASSIC_STEERED] = {.name = "halved as long as no pair is lost",
+                         .options.reduction = CINDER_STEER},
+    [CLASSIC_PACKED] = {.name = "pixels with a pair packed", .options.reduction = CINDER_PACK},
+    [CLASSIC_OFFSET] = {.name = "edges offset by a pixel", .options.offset = 1},
+};
+
+/* What two consecutive frames of a method show, and what sweeps find, of the pairs that touch at
+ * one of some instants from one frame to the next. */
+enum { BETWEEN_PLAIN, BETWEEN_CLASSIC, BETWEEN_SWEEPS, BETWEENS };
+
+typedef struct pair_list {
+    abut_world_pair *list;
+    size_t count, room;
+} pair_list;
+
+typedef struct between_score {
+    uint64_t found, missed, more; /* more: sweeps also find touches between the instants */
+    double seconds;
+} between_score;
 
 typedef struct showing {
     tool_run *tool;
     falls *scene;
     uint32_t frames;
-    bool compare;
+    bool compare, between;
     tool_film film;
     abut_mesh *large; /* the flake at the position where it sticks */
     falls_score scores[WAYS];
-    double seconds[WAYS], checked; /* reference: by abut_pair_overlap() */
-    uint64_t overlaps;
-    double pixel; /* the largest of all frames */
+    double seconds[WAYS], processor[WAYS];
+    double checked, checked_processor; /* reference: by abut_pair_overlap() */
+    uint64_t overlaps, read_pixels[WAYS], self_pixels[WAYS];
+    double pixel;                         /* the largest of all frames */
+    pair_list seen[BETWEEN_SWEEPS];       /* in the last frame, then in the last two */
+    size_t earlier_count[BETWEEN_SWEEPS]; /* those of the frame before, which are first in it */
+    between_score betweens[BETWEENS];
 } showing;
 
 /* ---- one frame ---- */
 
+static double processor_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void add_pair(pair_list *to, abut_world_pair pair) {
+    tool_grow(&to->list, to->count, &to->room, sizeof *to->list);
+    to->list[to->count++] = pair;
+}
+
+/* Keeps the pairs of this frame behind those of the last one. */
+static void keep_seen(showing *s, int which, const abut_world_pair *list, uint64_t count) {
+    pair_list *seen = &s->seen[which];
+    const size_t earlier = s->earlier_count[which], last = seen->count - earlier;
+    if (!s->between)
+        return;
+    if (last)
+        memmove(seen->list, seen->list + earlier, last * sizeof *seen->list);
+    seen->count = s->earlier_count[which] = last;
+    for (uint64_t i = 0; i < count; i++)
+        add_pair(seen, list[i]);
+}
+
 static void score_layers(showing *s, int way) {
     falls *f = s->scene;
-    double begun = seconds_now();
+    double begun = seconds_now(), used = processor_seconds();
     f->query.is_exact = way == EXACT;
     ensure(falls_find(f));
     s->seconds[way] += seconds_now() - begun;
+    s->processor[way] += processor_seconds() - used;
     abut_world_pair *list = tool_array((size_t)f->pair_count, sizeof *list);
     falls_names(f, list);
     falls_compare(f, list, f->pair_count, &s->scores[way]);
+    if (way == PLAIN)
+        keep_seen(s, BETWEEN_PLAIN, list, f->pair_count);
     tool_free(list);
 }
 
-static int by_pair(const void *x, const void *y) {
-    const abut_world_pair *p = x, *q = y;
-    return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b != q->b ? (p->b < q->b ? -1 : 1) : 0;
+/* Adds the pairs of one view. Pairs that the scene excludes are found too, and ignored. */
+static void find_classic(showing *s, int way, abut_vec3 view, pair_list *all) {
+    falls *f = s->scene;
+    cinder_options options = ways[way].options;
+    cinder_report report = {0};
+    abut_world_pair *list = NULL;
+    uint64_t found = 0;
+    options.resolution = f->options.resolution;
+    const double begun = seconds_now(), used = processor_seconds();
+    ensure(
+        cinder_find(s->tool->context, f->solids, f->count, view, &options, &list, &found, &report));
+    s->seconds[way] += seconds_now() - begun;
+    s->processor[way] += processor_seconds() - used;
+    s->read_pixels[way] += report.read_pixels;
+    s->self_pixels[way] += report.self_pixels;
+    for (uint64_t i = 0; i < found; i++)
+        if (falls_tries(f, list[i].a, list[i].b))
+            add_pair(all, list[i]);
+    abut_context_free(s->tool->context, list);
+    abut_context_free(s->tool->context, report.image);
 }
 
-/* One oblique view, or those along the three axes. Pairs that the scene excludes are found too, and
- * ignored. */
+/* One oblique view, or those along the three axes. */
 static void score_classic(showing *s, int way) {
     static const abut_vec3 views[] = {{-0.5, 1, -0.4}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    const int first = way == CLASSIC_VIEWS ? 1 : 0, last = way == CLASSIC_VIEWS ? 3 : 0;
-    falls *f = s->scene;
-    cinder_options options = {.resolution = f->options.resolution,
-                              .halvings = way == CLASSIC_SMALL ? 4 : 0,
-                              .prevent = way == CLASSIC_PREVENTS || way == CLASSIC_VIEWS};
-    abut_world_pair *all = NULL;
-    size_t count = 0, room = 0, kept = 0;
-    for (int view = first; view <= last; view++) {
-        abut_world_pair *list = NULL;
-        uint64_t found = 0;
-        const double begun = seconds_now();
-        ensure(cinder_find(s->tool->context, f->solids, f->count, views[view], &options, &list,
-                           &found));
-        s->seconds[way] += seconds_now() - begun;
-        for (uint64_t i = 0; i < found; i++)
-            if (falls_tries(f, list[i].a, list[i].b)) {
-                tool_grow(&all, count, &room, sizeof *all);
-                all[count++] = list[i];
-            }
-        abut_context_free(s->tool->context, list);
+    const int first = ways[way].three_views ? 1 : 0, last = ways[way].three_views ? 3 : 0;
+    pair_list all = {0};
+    for (int view = first; view <= last; view++)
+        find_classic(s, way, views[view], &all);
+    all.count = (size_t)falls_sort_pairs(all.list, all.count);
+    falls_compare(s->scene, all.list, all.count, &s->scores[way]);
+    if (way == CLASSIC)
+        keep_seen(s, BETWEEN_CLASSIC, all.list, all.count);
+    tool_free(all.list);
+}
+
+/* ---- between two frames ---- */
+
+/* Counts the sampled pairs that are in a sorted list, and the pairs of it that are not sampled. */
+static void score_between(const falls *f, const abut_world_pair *list, uint64_t count,
+                          between_score *score) {
+    uint64_t i = 0, found = 0;
+    for (uint64_t k = 0; k < f->sampled_count; k++) {
+        const abut_world_pair p = f->sampled[k];
+        while (i < count && (list[i].a < p.a || (list[i].a == p.a && list[i].b < p.b)))
+            i++;
+        found += i < count && list[i].a == p.a && list[i].b == p.b;
     }
-    if (count)
-        qsort(all, count, sizeof *all, by_pair);
-    for (size_t i = 0; i < count; i++)
-        if (!kept || by_pair(&all[kept - 1], &all[i]) != 0)
-            all[kept++] = all[i];
-    falls_compare(f, all, kept, &s->scores[way]);
-    tool_free(all);
+    score->found += found;
+    score->missed += f->sampled_count - found;
+    score->more += count - found;
+}
+
+static void score_sweeps(showing *s) {
+    falls *f = s->scene;
+    between_score *score = &s->betweens[BETWEEN_SWEEPS];
+    const double used = processor_seconds();
+    ensure(falls_sweep(f));
+    score->seconds += processor_seconds() - used;
+    abut_world_pair *list = tool_array((size_t)f->swept_count, sizeof *list);
+    for (uint64_t i = 0; i < f->swept_count; i++)
+        list[i] = (abut_world_pair){f->swept[i].a, f->swept[i].b};
+    score_between(f, list, f->swept_count, score);
+    tool_free(list);
+}
+
+/* The step from the last frame to this one, whose pairs are known. */
+static void score_step(showing *s) {
+    falls *f = s->scene;
+    ensure(falls_sample(f));
+    for (int k = 0; k < (s->compare ? BETWEEN_SWEEPS : BETWEEN_CLASSIC); k++) {
+        const size_t count = s->seen[k].count;
+        abut_world_pair *list = tool_array(count, sizeof *list);
+        if (count)
+            memcpy(list, s->seen[k].list, count * sizeof *list);
+        score_between(f, list, falls_sort_pairs(list, count), &s->betweens[k]);
+        tool_free(list);
+    }
+    score_sweeps(s);
 }
 
 static void score_frame(showing *s) {
-    double begun = seconds_now(), pixel = falls_pixel(s->scene);
+    double begun = seconds_now(), used = processor_seconds(), pixel = falls_pixel(s->scene);
     ensure(falls_check(s->scene));
     s->checked += seconds_now() - begun;
+    s->checked_processor += processor_seconds() - used;
     s->overlaps += s->scene->exact_count;
     s->pixel = pixel > s->pixel ? pixel : s->pixel;
     for (int way = CLASSIC; way < WAYS && s->compare; way++)
@@ -104,9 +223,39 @@ static void draw_stuck(const showing *s, abut_picture *picture) {
     }
 }
 
+/* Colour of a unit normal: red, green and blue are x, y and z, from -1 to 1. */
+static abut_colour normal_colour(abut_vec3 n) {
+    return (abut_colour){(float)(0.5 + 0.5 * n.x), (float)(0.5 + 0.5 * n.y),
+                         (float)(0.5 + 0.5 * n.z), 1};
+}
+
+static bool is_direction(abut_vec3 n) {
+    return n.x != 0 || n.y != 0 || n.z != 0;
+}
+
+/* As in figure 17 of the document: triangles by their normals. The caller releases the list. */
+static abut_colour *colours_by_normals(const abut_mesh *mesh, const abut_pose *pose) {
+    const uint32_t *indices = abut_mesh_indices(mesh), count = abut_mesh_triangle_count(mesh);
+    abut_colour *colours = tool_array(count, sizeof *colours);
+    for (uint32_t t = 0; t < count; t++) {
+        abut_vec3 p[3];
+        for (size_t k = 0; k < 3; k++)
+            ensure(abut_pose_apply(pose,
+                                   abut_mesh_local_positions(mesh)[indices[3 * (size_t)t + k]],
+                                   &p[k]));
+        const abut_vec3 u = {p[1].x - p[0].x, p[1].y - p[0].y, p[1].z - p[0].z},
+                        v = {p[2].x - p[0].x, p[2].y - p[0].y, p[2].z - p[0].z};
+        const abut_vec3 n = {u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
+        const double length = sqrt(n.x * n.x + n.y * n.y + n.z * n.z),
+                     by = length > 0 ? 1 / length : 0;
+        colours[t] = normal_colour((abut_vec3){by * n.x, by * n.y, by * n.z});
+    }
+    return colours;
+}
+
 static void draw_bodies_of_frame(const showing *s, abut_picture **picture) {
     const falls *f = s->scene;
-    bool stairs = f->options.kind == FALLS_STAIRS;
+    bool stairs = f->options.kind == FALLS_STAIRS, bounce = f->options.kind == FALLS_BOUNCE;
     abut_picture_options camera = abut_picture_options_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
@@ -116,14 +265,22 @@ static void draw_bodies_of_frame(const showing *s, abut_picture **picture) {
     for (uint32_t i = 0; i < f->count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = i >= f->fixed || (!stairs && i == 0);
-        style.colour = i >= f->fixed       ? (abut_colour){0.30f, 0.55f, 0.80f, 1}
-                       : i == 0 && !stairs ? (abut_colour){0.80f, 0.62f, 0.42f, 1}
-                                           : (abut_colour){0.82f, 0.82f, 0.80f, 1};
-        if (f->hit[i])
+        style.colour = i >= f->fixed && bounce ? (abut_colour){0.95f, 0.95f, 0.93f, 1}
+                       : i >= f->fixed         ? (abut_colour){0.30f, 0.55f, 0.80f, 1}
+                       : i == 0 && !stairs     ? (abut_colour){0.80f, 0.62f, 0.42f, 1}
+                                               : (abut_colour){0.82f, 0.82f, 0.80f, 1};
+        abut_colour *colours = NULL;
+        if (bounce && i == 0)
+            style.triangle_colour = colours =
+                colours_by_normals(f->meshes[f->which[i]], &f->solids[i].pose);
+        if (bounce && i >= f->fixed && is_direction(f->normals[i]))
+            style.colour = normal_colour(f->normals[i]);
+        else if (f->hit[i] && !bounce)
             style.colour = (abut_colour){0.80f, 0.15f, 0.45f, 1};
         else if (f->options.kind == FALLS_SNOW && i >= f->fixed)
             style.colour = (abut_colour){0.75f, 0.85f, 0.95f, 1};
         ensure(abut_picture_add_mesh(*picture, f->meshes[f->which[i]], f->solids[i].pose, &style));
+        tool_free(colours);
     }
     for (uint64_t i = 0; i < f->pair_count && stairs; i++) /* as in the paper */
         ensure(abut_picture_add_point(*picture, f->pairs[i].centre, 5,
@@ -148,20 +305,44 @@ static void render_frame(showing *s, uint32_t frame) {
 /* ---- output ---- */
 
 static void print_ways(showing *s) {
-    static const char *const ways[] = {
-        "images",          "images, then exact",           "one pair per pixel",
-        "with prevention", "with prevention, three views", "one pair per pixel, 1/16 as wide"};
     tool_output *out = &s->tool->out;
     out_table(out, "ways");
     for (int way = 0; way < (s->compare ? WAYS : CLASSIC); way++) {
         const falls_score *score = &s->scores[way];
         out_object(out, NULL);
-        fact_text(out, "way", ways[way]);
+        fact_text(out, "way", ways[way].name);
         fact_count(out, "found", score->found);
         fact_count(out, "missed", score->missed);
         fact_count(out, "false", score->false_pairs);
         json_number(out, "ms_a_frame", 1e3 * s->seconds[way] / s->frames);
+        json_number(out, "processor_ms_a_frame", 1e3 * s->processor[way] / s->frames);
+        if (way >= CLASSIC) {
+            json_number(out, "pixels_read_a_frame", (double)s->read_pixels[way] / s->frames);
+            json_number(out, "self_pixels_a_frame", (double)s->self_pixels[way] / s->frames);
+        }
         print_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void print_betweens(showing *s) {
+    static const char *const finders[BETWEENS] = {"images of both frames",
+                                                  "one pair per pixel, both frames", "sweeps"};
+    tool_output *out = &s->tool->out;
+    out_table(out, "between");
+    for (int k = 0; k < BETWEENS; k++) {
+        const between_score *score = &s->betweens[k];
+        if (k == BETWEEN_CLASSIC && !s->compare)
+            continue;
+        out_object(out, NULL);
+        fact_text(out, "between frames", finders[k]);
+        fact_count(out, "found", score->found);
+        fact_count(out, "missed", score->missed);
+        if (k == BETWEEN_SWEEPS) {
+            json_count(out, "more", score->more);
+            json_number(out, "processor_ms_a_frame", 1e3 * score->seconds / s->frames);
+        }
         out_end(out);
     }
     out_end(out);
@@ -176,6 +357,7 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     json_count(out, "frames", s->frames);
     json_number(out, "overlaps_a_frame", (double)s->overlaps / s->frames);
     json_number(out, "exact_ms_a_frame", 1e3 * s->checked / s->frames);
+    json_number(out, "exact_processor_ms_a_frame", 1e3 * s->checked_processor / s->frames);
     json_number(out, "pixel", s->pixel);
     print_fact(out, "overlaps",
                "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
@@ -192,6 +374,8 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     }
     pictures_print_paths(s->tool, arguments);
     print_ways(s);
+    if (s->between)
+        print_betweens(s);
     out_end(out);
     answer(s->tool, "%llu", (unsigned long long)s->scores[PLAIN].missed);
 }
@@ -201,18 +385,23 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
                      *frames = option_given(arguments, "frames"),
                      *seed = option_given(arguments, "seed"),
                      *resolution = option_given(arguments, "resolution"),
-                     *model = option_given(arguments, "model");
+                     *model = option_given(arguments, "model"),
+                     *speed = option_given(arguments, "speed");
     showing s = {.tool = tool, .frames = frames ? frames->counts[0] : 240};
     falls_options options = {.count = bodies ? bodies->counts[0] : 0,
                              .resolution = resolution ? resolution->counts[0] : 1024,
-                             .seed = seed ? seed->counts[0] : 1};
+                             .seed = seed ? seed->counts[0] : 1,
+                             .speed = speed ? speed->numbers[0] : 1};
     while (strcmp(names[options.kind], arguments->operands[0]) != 0)
         options.kind++;
     s.compare = option_given(arguments, "compare") != NULL;
+    s.between = speed != NULL;
+    option_range(tool, speed, 0.01, 100, "times the speed");
     option_range(tool, bodies, 1, 60000, "bodies");
     option_range(tool, resolution, 8, 16384, "pixels");
     options.device = device_open(tool, arguments);
     legend_add(&s.film.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "balls");
+    legend_add(&s.film.legend, (abut_colour){0.95f, 0.95f, 0.93f, 1}, "balls before they touch");
     legend_add(&s.film.legend, (abut_colour){0.80f, 0.15f, 0.45f, 1}, "bodies that touch");
     legend_add(&s.film.legend, (abut_colour){0.75f, 0.85f, 0.95f, 1}, "flakes");
     legend_add(&s.film.legend, (abut_colour){0.97f, 0.98f, 1, 1}, "flakes that stick");
@@ -232,6 +421,8 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     for (uint32_t i = 0; i < s.frames; i++) {
         progress_frame(tool, i + 1, s.frames);
         score_frame(&s);
+        if (i && s.between)
+            score_step(&s);
         ensure(falls_step(s.scene));
         render_frame(&s, i);
     }
@@ -239,13 +430,15 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         film_write(tool, &s.film, png->words);
     progress_erase(tool->progress);
     print_falls_demo(&s, arguments);
+    for (int k = 0; k < BETWEEN_SWEEPS; k++)
+        tool_free(s.seen[k].list);
     abut_mesh_destroy(s.large);
     falls_destroy(s.scene);
     abut_mesh_destroy(options.model);
     abut_device_destroy(options.device);
-    /* exact results differ, or an overlap of two pixels was missed */
+    /* exact results differ, or an overlap of two pixels or a touch was missed */
     return s.scores[EXACT].missed || s.scores[EXACT].false_pairs ||
-                   s.scores[PLAIN].missed_ball > 2 * s.pixel
+                   s.betweens[BETWEEN_SWEEPS].missed || s.scores[PLAIN].missed_ball > 2 * s.pixel
                ? CODE_FOUND
                : CODE_FINE;
 }

@@ -5,10 +5,11 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS = 11 };
-#define FRAME (1.0 / 60)
+#define FRAME (1.0 / 60) /* times the speed */
 #define GRAVITY 6.0
 #define RISE 0.5   /* of a step */
 #define ACROSS 5.0 /* width of the stairs */
@@ -96,6 +97,7 @@ static abut_status make_meshes(falls *s) {
 /* Sets the initial position of a body; at the start of the scene, at some point of its path. */
 static void launch(falls *s, uint32_t i, bool start) {
     abut_vec3 *p = &s->solids[i].pose.translation, *v = &s->speeds[i];
+    s->normals[i] = (abut_vec3){0, 0, 0};
     if (s->options.kind == FALLS_STAIRS) { /* launched above the topmost step */
         double step = start ? floor(real(s, 0, STEPS)) : 0;
         *p = (abut_vec3){step + real(s, 0.2, 0.8), real(s, -0.4, 0.4) * ACROSS,
@@ -112,10 +114,10 @@ static void launch(falls *s, uint32_t i, bool start) {
 
 /* Fixed solids are tested against falling ones; snow and spheres on the model are not tested
  * against each other. */
-static uint32_t group_of(const falls *s, uint32_t i) {
+uint32_t falls_group(const falls *s, uint32_t i) {
     return i < s->fixed ? 2 : 1;
 }
-static uint32_t mask_of(const falls *s, uint32_t i) {
+uint32_t falls_mask(const falls *s, uint32_t i) {
     return i < s->fixed ? 1 : s->options.kind == FALLS_STAIRS ? 3 : 2;
 }
 
@@ -137,10 +139,11 @@ static abut_status make_solids(falls *s) {
                 (abut_vec3){i + 0.5, 0, (STEPS - 1 - (double)i) * RISE + 0.5 * RISE};
         else if (i == 1)
             solid->pose.translation = (abut_vec3){0, 0, -0.25};
+        s->before[i] = s->after[i] = solid->pose;
         abut_layers_item item = {.size = sizeof(abut_layers_item),
                                  .collider = *solid,
-                                 .group = group_of(s, i),
-                                 .mask = mask_of(s, i)};
+                                 .group = falls_group(s, i),
+                                 .mask = falls_mask(s, i)};
         uint32_t id;
         status = abut_layers_add(s->layers, &item, &id);
     }
@@ -155,7 +158,11 @@ static abut_status prepare(falls *s) {
     s->which = abut_context_allocate(s->context, s->count, sizeof *s->which);
     s->speeds = abut_context_allocate(s->context, s->count, sizeof *s->speeds);
     s->hit = abut_context_allocate(s->context, s->count, sizeof *s->hit);
-    if (!s->solids || !s->bvhs || !s->which || !s->speeds || !s->hit)
+    s->normals = abut_context_allocate(s->context, s->count, sizeof *s->normals);
+    s->before = abut_context_allocate(s->context, s->count, sizeof *s->before);
+    s->after = abut_context_allocate(s->context, s->count, sizeof *s->after);
+    if (!s->solids || !s->bvhs || !s->which || !s->speeds || !s->hit || !s->normals || !s->before ||
+        !s->after)
         return ABUT_ERROR_MEMORY;
     abut_status status = make_meshes(s);
     if (!status)
@@ -192,12 +199,14 @@ void falls_destroy(falls *s) {
     if (!s)
         return;
     abut_layers_destroy(s->layers);
+    abut_world_destroy(s->world);
     for (int i = 0; i < 3; i++) {
         abut_bvh_destroy(s->trees[i]);
         abut_mesh_destroy(s->meshes[i]);
     }
-    void *lists[] = {s->solids, (void *)s->bvhs, s->which, s->speeds, s->hit,
-                     s->pairs,  s->hits,         s->exact, s->stuck};
+    void *lists[] = {s->solids,  (void *)s->bvhs, s->which,   s->speeds, s->hit,
+                     s->normals, s->before,       s->after,   s->pairs,  s->hits,
+                     s->exact,   s->swept,        s->sampled, s->stuck};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abut_context_free(s->context, lists[i]);
     abut_context_free(s->context, s);
@@ -303,33 +312,41 @@ static void respond_to_hits(falls *s) {
             continue;
         double by = -1.8 * along / length;
         *v = (abut_vec3){v->x + by * n.x, v->y + by * n.y, v->z + by * n.z};
+        s->normals[ball] = (abut_vec3){n.x / length, n.y / length, n.z / length};
         s->hit[ball] = true;
     }
 }
 
 /* Rotates the model by the same small angle each frame: the quaternion's sine and cosine are
- * 0.008 and nearly 1, and its length stays 1. */
-static void turn(falls *s) {
+ * 0.008 and nearly 1 at normal speed, and its length stays 1. */
+static void turn(falls *s, double speed) {
     abut_quat *q = &s->solids[0].pose.rotation;
-    double z = q->z + 0.008 * q->w, w = q->w - 0.008 * q->z, length = sqrt(z * z + w * w);
+    double z = q->z + 0.008 * speed * q->w, w = q->w - 0.008 * speed * q->z,
+           length = sqrt(z * z + w * w);
     q->z = z / length;
     q->w = w / length;
 }
 
 abut_status falls_step(falls *s) {
     bool snow = s->options.kind == FALLS_SNOW, stairs = s->options.kind == FALLS_STAIRS;
+    const double speed = s->options.speed > 0 ? s->options.speed : 1, seconds = FRAME * speed;
     memset(s->hit, 0, s->count * sizeof *s->hit);
     respond_to_hits(s);
     abut_status status = respond_to_pairs(s);
+    for (uint32_t i = 0; i < s->count; i++)
+        s->before[i] = s->solids[i].pose;
     if (!stairs)
-        turn(s);
+        turn(s, speed);
     for (uint32_t i = s->fixed; i < s->count && !status; i++) {
         abut_vec3 *p = &s->solids[i].pose.translation, *v = &s->speeds[i];
-        v->z -= snow ? 0 : GRAVITY * FRAME;
-        *p = (abut_vec3){p->x + FRAME * v->x, p->y + FRAME * v->y, p->z + FRAME * v->z};
+        v->z -= snow ? 0 : GRAVITY * seconds;
+        *p = (abut_vec3){p->x + seconds * v->x, p->y + seconds * v->y, p->z + seconds * v->z};
+        s->after[i] = s->solids[i].pose;
         if (p->z < (stairs ? -0.5 : -0.4)) /* below the last step, or the ground */
             launch(s, i, false);
     }
+    for (uint32_t i = 0; i < s->fixed; i++)
+        s->after[i] = s->solids[i].pose;
     abut_pose *poses = abut_context_allocate(s->context, s->count, sizeof *poses);
     if (!poses)
         return ABUT_ERROR_MEMORY;
@@ -344,7 +361,7 @@ abut_status falls_step(falls *s) {
 /* ---- against exact overlaps ---- */
 
 bool falls_tries(const falls *s, uint32_t a, uint32_t b) {
-    return (group_of(s, a) & mask_of(s, b)) && (group_of(s, b) & mask_of(s, a));
+    return (falls_group(s, a) & falls_mask(s, b)) && (falls_group(s, b) & falls_mask(s, a));
 }
 
 abut_status falls_check(falls *s) {
@@ -355,8 +372,8 @@ abut_status falls_check(falls *s) {
         objects[i] = (abut_pair_object){.size = sizeof *objects,
                                         .bvh = s->bvhs[i],
                                         .poses = &s->solids[i].pose,
-                                        .group = group_of(s, i),
-                                        .mask = mask_of(s, i)};
+                                        .group = falls_group(s, i),
+                                        .mask = falls_mask(s, i)};
     abut_pair_group group = abut_pair_group_default();
     group.objects = objects;
     group.object_count = s->count;
@@ -399,6 +416,21 @@ double falls_pixel(const falls *s) {
             return 0;
     return fmax(all.hi.x - all.lo.x, fmax(all.hi.y - all.lo.y, all.hi.z - all.lo.z)) /
            (s->options.resolution ? s->options.resolution : 1024);
+}
+
+static int by_pair(const void *x, const void *y) {
+    const abut_world_pair *p = x, *q = y;
+    return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b != q->b ? (p->b < q->b ? -1 : 1) : 0;
+}
+
+uint64_t falls_sort_pairs(abut_world_pair *pairs, uint64_t count) {
+    uint64_t kept = 0;
+    if (count)
+        qsort(pairs, (size_t)count, sizeof *pairs, by_pair);
+    for (uint64_t i = 0; i < count; i++)
+        if (!kept || by_pair(&pairs[kept - 1], &pairs[i]) != 0)
+            pairs[kept++] = pairs[i];
+    return kept;
 }
 
 static int compare_pairs(const abut_world_pair *p, const abut_pair_group_hit *q) {

@@ -19,6 +19,7 @@ typedef struct falls_options {
     uint32_t count;      /* of spheres or flakes; 0 = 250, 500, 40 */
     uint32_t resolution; /* of each of three views; 0 = 1024 */
     uint32_t seed;
+    double speed;     /* factor on the motion between two frames; 0 = 1 */
     abut_mesh *model; /* of snow and bounce, closed; null = a critter */
     abut_device *device;
 } falls_options;
@@ -42,6 +43,10 @@ typedef struct falls {
     uint32_t *which;       /* index of its mesh */
     abut_vec3 *speeds;     /* of each */
     bool *hit;             /* whether the last response changed it */
+    abut_vec3 *normals;    /* bounce: unit normal off which it was last reflected, or zero; only of
+                            * bodies that fall */
+    abut_pose *before;     /* start of its path in the last step */
+    abut_pose *after;      /* end of it; a body that is below everything there is launched again */
     uint64_t random;
     abut_layers_pair *pairs; /* of falls_find() */
     uint64_t pair_count, pair_room;
@@ -49,6 +54,11 @@ typedef struct falls {
     uint64_t hit_count, hit_room;
     abut_pair_group_hit *exact; /* of falls_check() */
     uint64_t exact_count, exact_room;
+    abut_world *world;        /* of falls_sweep(), which creates it */
+    abut_world_impact *swept; /* of falls_sweep() */
+    uint64_t swept_count, swept_room;
+    abut_world_pair *sampled; /* of falls_sample() */
+    uint64_t sampled_count;
     falls_stuck *stuck; /* of snow */
     size_t stuck_count, stuck_room;
 } falls;
@@ -65,20 +75,33 @@ void falls_destroy(falls *scene); /* null is allowed */
 
 /* Finds the current overlaps: fills `pairs`, and `hits` for `bounce`. */
 abut_status falls_find(falls *scene);
-/* Responds to the overlaps, and moves all bodies by 1/60 s. */
+/* Responds to the overlaps, and moves all bodies by 1/60 s, times the speed. */
 abut_status falls_step(falls *scene);
 /* A box that contains the whole scene in all frames. */
 abut_box falls_region(const falls *scene);
 /* The pixel size of the views. */
 double falls_pixel(const falls *scene);
 
+/* Finds the pairs that touch during the last step, by continuous collision detection: fills
+ * `swept`. */
+abut_status falls_sweep(falls *scene);
+/* Finds those that overlap at one of FALLS_INSTANTS equidistant instants of the last step, by exact
+ * tests: fills `sampled`, sorted. */
+enum { FALLS_INSTANTS = 17 };
+abut_status falls_sample(falls *scene);
+
 /* Returns whether two solids are tested against each other. */
 bool falls_tries(const falls *scene, uint32_t a, uint32_t b);
 /* Finds all pairs that overlap by exact tests: fills `exact`. */
 abut_status falls_check(falls *scene);
+/* The groups of a solid, as in worlds. */
+uint32_t falls_group(const falls *scene, uint32_t solid);
+uint32_t falls_mask(const falls *scene, uint32_t solid);
 /* Compares sorted pairs with `exact`, and adds to the score. */
 void falls_compare(const falls *scene, const abut_world_pair *pairs, uint64_t count,
                    falls_score *score);
+/* Sorts pairs and removes repetitions; returns the number of the remaining ones. */
+uint64_t falls_sort_pairs(abut_world_pair *pairs, uint64_t count);
 /* Copies the ids of the pairs of falls_find(); `names` must have the capacity. */
 void falls_names(const falls *scene, abut_world_pair *names);
 

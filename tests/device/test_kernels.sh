@@ -82,6 +82,10 @@ for kernel in "$source"/src/*/*/*.cl "$source"/src/*/*/*/*.cl "$source"/bench/*/
         text=rival_kernels
         lint rivals
         ;;
+    brute)
+        text=brute_kernels
+        lint brute
+        ;;
     *) lint "$module" ;;
     esac
     # A __local variable may become shared between the threads of PoCL 3.1; see group_cl.h.

@@ -25,7 +25,7 @@ static uint64_t classic(const abut_collider *solids, uint32_t count, abut_vec3 d
                         const cinder_options *options, abut_world_pair *to) {
     abut_world_pair *pairs;
     uint64_t found;
-    assert_ok(cinder_find(serial, solids, count, direction, options, &pairs, &found));
+    assert_ok(cinder_find(serial, solids, count, direction, options, &pairs, &found, NULL));
     memcpy(to, pairs, (size_t)found * sizeof *pairs);
     abut_context_free(serial, pairs);
     return found;
@@ -76,6 +76,136 @@ TEST(classic_loses_what_is_behind) {
     assert_ok(abut_layers_find(layers, &query, &all));
     assert_int_equal(all.pairs.count, PAIRS);
     assert_true(classic(solids, 2 * PAIRS, (abut_vec3){0, 1, 0}, &options, found) < PAIRS);
+}
+
+/* The image of one view of a dense ball, and of another ball in it if `count` is 2. */
+static cinder_report report_of(const abut_collider *solids, uint32_t count,
+                               const cinder_options *options, uint64_t *found) {
+    cinder_report report = {0};
+    abut_world_pair *pairs;
+    assert_ok(cinder_find(serial, solids, count, aslant, options, &pairs, found, &report));
+    abut_context_free(serial, pairs);
+    abut_context_free(serial, report.image);
+    return report;
+}
+
+/* Section 4.3.1: a dense mesh is inside itself by rounding. Prevention removes all of these pixels,
+ * and offset edges some. */
+TEST(classic_finds_dense_meshes_inside_themselves) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    AUTO(mesh) ball;
+    uint64_t found, before = 0;
+    shape.segments = 20;
+    assert_ok(abut_shape_create(serial, &shape, &ball));
+    const abut_collider solid = abut_collider_from_mesh(ball, abut_pose_identity());
+    cinder_options options = {.resolution = 300};
+    const cinder_report plain = report_of(&solid, 1, &options, &found);
+    assert_true(plain.self_pixels > plain.edge_pixels / 20);
+    assert_int_equal(found, 0); /* filtered */
+    for (int k = 0; k < 3; k++) {
+        options.offset = (const double[]){0.25, 1, 4}[k];
+        const cinder_report offset = report_of(&solid, 1, &options, &found);
+        assert_true(offset.self_pixels < (k ? before : plain.self_pixels));
+        before = offset.self_pixels;
+    }
+    options = (cinder_options){.resolution = 300, .prevent = true};
+    assert_int_equal(report_of(&solid, 1, &options, &found).self_pixels, 0);
+}
+
+/* Section 4.3.2: a steered reduction and packing keep all pairs, and read fewer pixels. */
+TEST(classic_reductions_lose_nothing) {
+    falls_options options = {.kind = FALLS_STAIRS, .count = 60, .resolution = 200, .seed = 5};
+    static abut_world_pair all[1000], some[1000];
+    uint64_t steered = 0, plain = 0;
+    falls *s;
+    assert_ok(falls_create(serial, &options, &s));
+    for (uint32_t frame = 0; frame < 6; frame++) {
+        cinder_options way = {.resolution = 200};
+        uint64_t found;
+        const uint64_t count = classic(s->solids, s->count, aslant, &way, all);
+        plain += report_of(s->solids, s->count, &way, &found).read_pixels;
+        assert_true(count > 3);
+        for (int k = 0; k < 2; k++) {
+            way.reduction = k ? CINDER_PACK : CINDER_STEER;
+            assert_int_equal(classic(s->solids, s->count, aslant, &way, some), count);
+            assert_memory_equal(some, all, (size_t)count * sizeof *all);
+            const cinder_report report = report_of(s->solids, s->count, &way, &found);
+            assert_true(report.read_pixels >= count || !k);
+            if (k)
+                assert_true(report.read_pixels < report.edge_pixels);
+            else
+                steered += report.read_pixels;
+        }
+        for (int k = 0; k < 10; k++)
+            assert_ok(falls_step(s));
+        assert_ok(falls_find(s));
+    }
+    assert_true(steered <= plain);
+    falls_destroy(s);
+}
+
+/* One solid in another: the image shrinks to one pixel. Without any pair, too. */
+TEST(classic_steering_ends_at_one_pixel) {
+    AUTO(mesh) box = make_box(1, 1, 1);
+    abut_collider boxes[2] = {abut_collider_from_mesh(box, abut_pose_identity()),
+                              abut_collider_from_mesh(box, abut_pose_identity())};
+    const cinder_options options = {.resolution = 100, .reduction = CINDER_STEER};
+    for (int apart = 0; apart < 2; apart++) {
+        uint64_t found;
+        boxes[1].pose.translation = (abut_vec3){apart ? 2 : 0.7, 0.6, 0.5};
+        assert_int_equal(report_of(boxes, 2, &options, &found).read_pixels, 1);
+        assert_int_equal(found, !apart);
+    }
+}
+
+static bool has_pair(const abut_pair_group_hit *list, uint64_t count, abut_world_pair pair) {
+    for (uint64_t i = 0; i < count; i++)
+        if (list[i].a == pair.a && list[i].b == pair.b)
+            return true;
+    return false;
+}
+
+static bool is_swept(const falls *s, abut_world_pair pair) {
+    for (uint64_t i = 0; i < s->swept_count; i++)
+        if (s->swept[i].a == pair.a && s->swept[i].b == pair.b)
+            return true;
+    return false;
+}
+
+/* Bodies at ten times the speed pass through others between two frames. Sweeps find every pair that
+ * overlaps at some instant; exact tests at both frames do not. */
+TEST(sweeps_find_what_passes_between_frames) {
+    for (int k = 0; k < 2; k++) {
+        AUTO(mesh) model = make_box(1, 1, 1.2);
+        const falls_options options = {.kind = k ? FALLS_SNOW : FALLS_STAIRS,
+                                       .count = 60,
+                                       .resolution = 200,
+                                       .seed = 11,
+                                       .speed = 10,
+                                       .model = k ? model : NULL};
+        uint64_t touched = 0, between = 0;
+        falls *s;
+        assert_ok(falls_create(serial, &options, &s));
+        for (uint32_t frame = 0; frame < 25; frame++) {
+            static abut_pair_group_hit before[1000];
+            assert_ok(falls_find(s));
+            assert_ok(falls_check(s));
+            const uint64_t before_count = s->exact_count;
+            assert_true(before_count < 1000);
+            memcpy(before, s->exact, (size_t)before_count * sizeof *before);
+            assert_ok(falls_step(s));
+            assert_ok(falls_sample(s));
+            assert_ok(falls_sweep(s));
+            assert_ok(falls_check(s));
+            for (uint64_t i = 0; i < s->sampled_count; i++, touched++) {
+                assert_true(is_swept(s, s->sampled[i]));
+                between += !has_pair(before, before_count, s->sampled[i]) &&
+                           !has_pair(s->exact, s->exact_count, s->sampled[i]);
+            }
+        }
+        assert_true(touched > 50 && between > 5);
+        falls_destroy(s);
+    }
 }
 
 /* Pairs of one way against the exact ones. */

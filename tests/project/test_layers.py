@@ -41,6 +41,8 @@ EXCEPTIONS = {
     "bench/lists.c": {"bvh/bvh.h"},
     "bench/reproduce/friston/parts.h": {"device/kit.h"},
     "bench/reproduce/friston/rivals_shared.h": {"base/math_shared.h"},
+    "bench/reproduce/sundholm/brute.h": {"device/kit.h"},
+    "bench/reproduce/sundholm/brute_shared.h": {"base/math_shared.h"},
     "bench/sweep_pairs.c": {"geom/sweep.h"},
 }
 

@@ -66,8 +66,18 @@ refuses "resolution" demo snow --resolution 7
 try 0 "$tool" demo stairs --threads 1 --bodies 20 --frames 12 --resolution 100 --compare --json --png film.ppm
 mute err
 is "it['bodies'], it['frames'], [way['missed'] + way['false'] for way in it['ways']][1]" "(20, 12, 0)"
-is "len(it['ways']) == 6 and it['ways'][4]['missed'] <= it['ways'][3]['missed'] <= it['ways'][2]['missed'] and it['missed_ball_pixels'] <= 2 and it['ways'][0]['false'] == 0" True
+is "len(it['ways']) == 9 and it['ways'][4]['missed'] <= it['ways'][3]['missed'] <= it['ways'][2]['missed'] and it['missed_ball_pixels'] <= 2 and it['ways'][0]['false'] == 0" True
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+# CInDeR with prevention has no pixel of a solid in itself; reductions that lose nothing give the pairs of the whole image.
+is "[way.get('self_pixels_a_frame') for way in it['ways']][3:5]" "[0, 0]"
+is "[it['ways'][k]['found'] == it['ways'][2]['found'] and it['ways'][k]['missed'] == it['ways'][2]['missed'] for k in (6, 7)]" "[True, True]"
+is "it['ways'][7]['pixels_read_a_frame'] <= it['ways'][6]['pixels_read_a_frame'] <= it['ways'][2]['pixels_read_a_frame'] and 'between' not in it" True
+refuses "does not apply" demo line --speed 10
+refuses "from 0.01 to 100" demo snow --speed 1000
+try 0 "$tool" demo stairs --threads 1 --bodies 40 --frames 12 --resolution 100 --speed 10 --compare --json
+is "[way['found'] + way['missed'] for way in it['between']] == 3 * [it['between'][2]['found']] and it['between'][2]['missed']" 0
+is "it['between'][2]['found'] > it['between'][0]['found'] >= it['between'][1]['found'] > 0" True
+prints "images of both frames" demo snow --threads 1 --bodies 20 --frames 8 --resolution 100 --speed 10
 "$tool" make box box.obj
 for scene in snow bounce; do
     prints "images, then exact" demo $scene --threads 1 --bodies 20 --frames 8 --resolution 100 --model box.obj

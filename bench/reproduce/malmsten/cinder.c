@@ -18,6 +18,7 @@ typedef struct image {
     uint32_t *depth;
     uint8_t *stencil;
     uint32_t *colour; /* penetrating solid + 1 in the upper half, penetrated + 1 in the lower */
+    double offset;    /* of edges, in depths */
     const abut_collider *solids;
     point **points; /* of each solid */
 } image;
@@ -56,8 +57,8 @@ static void write_penetrated_other(image *to, size_t pixel, uint32_t z, uint32_t
     write_penetrated(to, pixel, z, number);
 }
 
-static uint32_t to_depth(double z) {
-    return z <= 0 ? 0 : z >= DEPTHS ? DEPTHS : (uint32_t)(z + 0.5);
+static uint32_t to_depth(double z) { /* 0 means empty */
+    return z <= 1 ? 1 : z >= DEPTHS ? DEPTHS : (uint32_t)(z + 0.5);
 }
 
 /* One fragment for each pixel centre along the longer axis, as for lines in OpenGL. */
@@ -114,11 +115,16 @@ static void draw(image *to, uint32_t solid, int what, fragment work) {
         point p[3];
         for (uint32_t k = 0; k < 3; k++)
             p[k] = to->points[solid][indices[3 * t + k]];
-        for (int k = 0; k < 3 && (what & LINES); k++)
-            draw_line(to, p[k], p[(k + 1) % 3], work, solid);
         double area = (double)(p[1].x - p[0].x) * (p[2].y - p[0].y) -
                       (double)(p[2].x - p[0].x) * (p[1].y - p[0].y);
         /* x right, y down, depth away: a front face is counter-clockwise, its area is < 0. */
+        double offset = area < 0 ? -to->offset : area > 0 ? to->offset : 0;
+        for (int k = 0; k < 3 && (what & LINES); k++) {
+            point a = p[k], b = p[(k + 1) % 3];
+            a.z += offset;
+            b.z += offset;
+            draw_line(to, a, b, work, solid);
+        }
         if ((area < 0 && (what & FRONT)) || (area > 0 && (what & BACK)))
             draw_triangle(to, p, area, work, solid);
     }
@@ -157,6 +163,50 @@ static void halve(image *to) {
         }
     to->width = width;
     to->height = height;
+}
+
+/* As numbers that do not depend on who penetrates whom. */
+static uint32_t pair_of(uint32_t colour) {
+    uint32_t a = colour >> 16, b = colour & 0xffff;
+    return a < b ? a << 16 | b : b << 16 | a;
+}
+
+/* Whether each four pixels have at most one pair. */
+static bool halving_keeps_all(const image *of) {
+    for (uint32_t y = 0; y < of->height; y += 2)
+        for (uint32_t x = 0; x < of->width; x += 2) {
+            uint32_t only = 0;
+            for (uint32_t k = 0; k < 4; k++) {
+                uint32_t u = x + (k & 1), v = y + (k >> 1);
+                uint32_t c =
+                    u < of->width && v < of->height ? of->colour[(size_t)v * of->width + u] : 0;
+                if (c && only && pair_of(c) != only)
+                    return false;
+                only = c ? pair_of(c) : only;
+            }
+        }
+    return true;
+}
+
+/* Moves all pixels with a pair to the front. */
+static void pack(image *to) {
+    size_t pixels = (size_t)to->width * to->height;
+    uint32_t kept = 0;
+    for (size_t i = 0; i < pixels; i++)
+        if (to->colour[i])
+            to->colour[kept++] = to->colour[i];
+    to->width = kept;
+    to->height = 1;
+}
+
+static void reduce(image *to, const cinder_options *options) {
+    if (options->reduction == CINDER_PACK)
+        pack(to);
+    for (uint32_t k = 0; k < options->halvings && options->reduction == CINDER_HALVE; k++)
+        halve(to);
+    while (options->reduction == CINDER_STEER && (to->width > 1 || to->height > 1) &&
+           halving_keeps_all(to))
+        halve(to);
 }
 
 static int compare(const void *a, const void *b) {
@@ -247,7 +297,7 @@ static void project_vertex(void *user, uint32_t solid, uint32_t vertex, const do
     f->to->points[solid][vertex] = (point){
         (int32_t)floor(STEP * (1 + (place[0] - f->lo[0]) / f->pixel) + 0.5),
         (int32_t)floor(STEP * (1 + (place[1] - f->lo[1]) / f->pixel) + 0.5),
-        1 + (DEPTHS - 2) * depth, /* 0 means empty */
+        1 + (DEPTHS - 2) * depth,
     };
 }
 
@@ -282,9 +332,34 @@ static abut_status reserve(abut_context *context, image *to, uint32_t count) {
     return ABUT_OK;
 }
 
+/* Fills the report before filter and reduction. */
+static abut_status describe(abut_context *context, const image *from, cinder_report *report) {
+    const size_t pixels = (size_t)from->width * from->height;
+    *report = (cinder_report){.width = from->width, .height = from->height};
+    report->image = abut_context_allocate(context, pixels, sizeof *report->image);
+    if (!report->image)
+        return ABUT_ERROR_MEMORY;
+    memcpy(report->image, from->colour, pixels * sizeof *report->image);
+    for (size_t i = 0; i < pixels; i++) {
+        const uint32_t penetrating = from->colour[i] >> 16, penetrated = from->colour[i] & 0xffff;
+        report->edge_pixels += from->depth[i] != 0;
+        report->self_pixels += penetrating && penetrating == penetrated;
+    }
+    return ABUT_OK;
+}
+
+/* Removes solids inside themselves, and pixels with only one solid. */
+static void filter(image *to) {
+    for (size_t i = 0; i < (size_t)to->width * to->height; i++) {
+        const uint32_t penetrating = to->colour[i] >> 16, penetrated = to->colour[i] & 0xffff;
+        if (penetrating == penetrated || !penetrating || !penetrated)
+            to->colour[i] = 0;
+    }
+}
+
 abut_status cinder_find(abut_context *context, const abut_collider *solids, uint32_t count,
                         abut_vec3 direction, const cinder_options *options, abut_world_pair **pairs,
-                        uint64_t *pair_count) {
+                        uint64_t *pair_count, cinder_report *report) {
     uint32_t resolution = options->resolution ? options->resolution : 1024;
     abut_vec3 up = fabs(direction.z) > fabs(direction.x) + fabs(direction.y) ? (abut_vec3){0, 1, 0}
                                                                              : (abut_vec3){0, 0, 1};
@@ -306,15 +381,22 @@ abut_status cinder_find(abut_context *context, const abut_collider *solids, uint
     if (!status)
         status = each_point(solids, count, axes, project_vertex, &f);
     if (!status) {
+        to.offset =
+            f.hi[2] > f.lo[2] ? options->offset * f.pixel / (f.hi[2] - f.lo[2]) * (DEPTHS - 2) : 0;
         seven_passes(&to, count, options->prevent);
-        for (size_t i = 0; i < (size_t)to.width * to.height; i++) {
-            uint32_t penetrating = to.colour[i] >> 16, penetrated = to.colour[i] & 0xffff;
-            if (penetrating == penetrated || !penetrating || !penetrated)
-                to.colour[i] = 0;
-        }
-        for (uint32_t k = 0; k < options->halvings; k++)
-            halve(&to);
+        if (report)
+            status = describe(context, &to, report);
+    }
+    if (!status) {
+        filter(&to);
+        reduce(&to, options);
+        if (report)
+            report->read_pixels = (uint64_t)to.width * to.height;
         status = read_back(context, &to, pairs, pair_count);
+        if (status && report) {
+            abut_context_free(context, report->image);
+            report->image = NULL;
+        }
     }
     clear(context, &to, count);
     return status;

@@ -27,6 +27,7 @@ MODELS = [
     ("robot", 8454, 1039.57, 62.35, "letter-g", 30, None),
     ("armadillo", 27674, None, 196.03, "teapot-solid", 21, None),
 ]
+SIDE, QUICK_SIDE = 128, 24  # of grids, in cells
 SAMPLES = {"vertices": 56, "edges": 536, "faces": 542}  # table 5.1
 
 
@@ -36,14 +37,26 @@ def name_of(shape, segments, rings):
 
 # ---- measuring ----
 
+def brute_times(found, side):
+    """Processor time of one core for all cells: of a run, times the cells for each one that it computes."""
+    factor = side ** 3 / found["elements"]
+    return found["cpu_ms"] * factor / found["threads"], factor
+
+
 def measure_model(context, kept, name, mesh):
     triangles = run_json([context.tool, "info", mesh, "--json"])["files"][0]["triangles"]
-    one, two = (context.bench("field/128-file", threads, 7, ABUT_BENCH_MESH=mesh)["field/128-file"] for threads in (1, 2))
-    kept["cpu"].setdefault("models", {})[name] = {
-        "triangles": triangles, "one_core_ms": round(one["cpu_ms"], 2), "two_cores_ms": round(two["median_ms"], 2)}
+    entry, side = {"triangles": triangles}, QUICK_SIDE if context.quick else SIDE
+    for threads, cores in ((1, "one_core_ms"), (2, "two_cores_ms")):
+        found = context.bench("field/128-file", threads, 7, ABUT_BENCH_MESH=mesh)["field/128-file"]
+        entry[cores] = round(found["cpu_ms"] / threads, 2)
+        found = context.bench("field/brute-128-file", threads, 3, ABUT_BENCH_MESH=mesh)["field/brute-128-file"]
+        brute, factor = brute_times(found, side)
+        entry |= {"brute_" + cores: float(f"{brute:.5g}"), "brute_factor": round(factor, 2)}
+    kept["cpu"].setdefault("models", {})[name] = entry
     if context.device:
         found = {part: context.bench(case, 1, 7, context.device, ABUT_BENCH_MESH=mesh)[case]["median_ms"]
-                 for part, case in (("update_ms", "field/device-128-file"), ("whole_ms", "field/device-whole-128-file"))}
+                 for part, case in (("update_ms", "field/device-128-file"), ("whole_ms", "field/device-whole-128-file"),
+                                    ("brute_ms", "field/device-brute-128-file"))}
         kept["device"].setdefault("models", {})[name] = {part: round(ms, 3) for part, ms in found.items()}
 
 
@@ -106,29 +119,58 @@ def page(kept):
                  f"{times(line['cells']['mean_cells'], line['traced']['mean_cells'])} (error)"),
              Row("figure 7.8: a teapot on a plane; largest depth, of its size", reproduced("abut demo plane"),
                  "pictures", None, sunk(cpu, "plane"))]
-    for model, triangles, his_cpu, his_gpu, *shape in MODELS:
-        name = name_of(*shape)
-        ours, there = cpu["models"][name], device.get(name, {})
-        there = there.get("whole_ms", there.get("update_ms"))
-        both = f"{triangles:,} triangles: {his_cpu} s CPU, {his_gpu} s GPU" if his_cpu else f"{triangles:,} triangles: {his_gpu} s GPU"
-        ratio = f"{times(his_gpu * 1000, ours['two_cores_ms'])} (his GPU to 2 cores)"
-        rows.append(Row(f"table 7.1, {model}", f"`field/128-file`, `{name}`, {ours['triangles']:,} triangles", both, None,
-                        ours["two_cores_ms"], there, ratio))
+    for model in MODELS:
+        rows += model_rows(model, cpu["models"][name_of(*model[4:])], device.get(name_of(*model[4:]), {}))
     his = [his_cpu / his_gpu for _, _, his_cpu, his_gpu, *_ in MODELS if his_cpu]
-    ours = [cpu["models"][name]["one_core_ms"] / there["update_ms"] for name, there in device.items() if name in cpu["models"]]
-    rows += [Row("figures 7.9, 7.10: these times, and GPU over CPU", "one core over an update; [plots](../sundholm.md#time)",
-                 f"{min(his):.3g} to {max(his):.3g} times", None, None, f"{min(ours):.0f} to {max(ours):.0f} times" if ours else None),
+    both = [(entry, device[name]) for name, entry in cpu["models"].items() if name in device]
+    ours = [entry["one_core_ms"] / there["update_ms"] for entry, there in both]
+    brute = [entry["brute_one_core_ms"] / there["brute_ms"] for entry, there in both if "brute_ms" in there]
+    rows += [Row("figures 7.9, 7.10: these times, and GPU over CPU", "one core over the H200; ours: an update; "
+                 "[plots](../sundholm.md#time)" + ("" if brute else "; baseline: not measured on a device"),
+                 f"{min(his):.3g} to {max(his):.3g} times", span_of(brute), None, span_of(ours)),
              Row("section 8.2: one kernel for all pairs", reproduced("abut demo drop --device gpu")),
-             Row("algorithms 6 to 8: lines in a grid", "`bench/reproduce/sundholm/cells.c`, in figure 7.7")]
-    weaker = ["The brute-force kernel of appendix A is not implemented. There is no baseline for table 7.1. Ratios to his "
-              "hardware mostly compare machines.",
+             Row("algorithms 6 to 8: lines in a grid", "`bench/reproduce/sundholm/cells.c`, in figure 7.7"),
+             Row("appendix A.1: the distance test", "`bench/reproduce/sundholm/brute_shared.h`, in table 7.1")]
+    faster = [name for name, there in device.items() if "brute_ms" in there and there["brute_ms"] < there["whole_ms"]]
+    factors = [entry["brute_factor"] for entry in cpu["models"].values()]
+    weaker = ["Brute force needs no BVH. On the H200 it is faster than complete fields of ours for: " + "; ".join(faster) + "."
+              if faster else None,
+              "The baseline of table 7.1 is his kernel, in rows of the GPU, and the same loop in plain C. On the CPU it computes evenly distributed rows "
+              f"of cells only. Its times are those of the rows times the quotient of the numbers of cells, which is {min(factors):,.3g} to "
+              f"{max(factors):,.4g}.",
               "The robot and the armadillo are other shapes with about as many triangles.",
-              "The column of two cores includes the construction of the BVH, as his figures include all preparation."]
+              "Rows of the CPU are processor times, since other work shared the machine: half the processor time of two threads. "
+              "Serial parts of ours count half, too. Ratios are those of one thread.",
+              "Rows of the CPU include the construction of the BVH, as his figures include all preparation."]
     if not all("whole_ms" in there for there in device.values()):
-        weaker.append("The column of the H200 is an update: new values on the device, for a BVH that is there.")
-    if missing := [name_of(*m[4:]) for m in MODELS if name_of(*m[4:]) not in device]:
-        weaker.append(f"Not measured on a device: {'; '.join(missing)}.")
-    return weaker, rows
+        weaker.append("Rows of the GPU are updates: new values on the device, for a BVH that is there.")
+    for what, part in (("on a device", None), ("on a device by brute force", "brute_ms")):
+        missing = [name_of(*m[4:]) for m in MODELS if name_of(*m[4:]) not in device or (part and part not in device[name_of(*m[4:])])]
+        if missing and len(missing) < len(MODELS):
+            weaker.append(f"Not measured {what}: {'; '.join(missing)}.")
+        elif missing:
+            weaker.append(f"Not measured {what}: all models of table 7.1.")
+            break
+    return [sentence for sentence in weaker if sentence], rows
+
+
+def span_of(values):
+    return f"{times(min(values), 1)} to {times(max(values), 1)} times" if values else None
+
+
+def model_rows(model, ours, there):
+    """The rows of a model in table 7.1: his CPU, and his GPU."""
+    his_name, triangles, his_cpu, his_gpu, *shape = model
+    what, name = f"table 7.1, {his_name}, {triangles:,} triangles", name_of(*shape)
+    whole = there.get("whole_ms", there.get("update_ms"))
+    ratio = f"{times(there['brute_ms'], whole)} (baseline on the device)" if whole and "brute_ms" in there else "not measured"
+    case = "field/device-whole-128-file" if "whole_ms" in there else "field/device-128-file"
+    return [Row(f"{what}; CPU", f"`field/128-file`, `field/brute-128-file`, `{name}`, {ours['triangles']:,} triangles",
+                his_cpu and his_cpu * 1000, ours["brute_two_cores_ms"], ours["two_cores_ms"], None,
+                f"{times(ours['brute_one_core_ms'], ours['one_core_ms'])} (baseline)"),
+            Row(f"{what}; GPU", f"`{case}`, `field/device-brute-128-file`, `{name}`"
+                + ("" if "brute_ms" in there else "; baseline: not measured"),
+                his_gpu * 1000, there.get("brute_ms"), None, whole, ratio)]
 
 
 def seconds(value):
@@ -142,30 +184,56 @@ def milliseconds(value):
 
 
 def ratio_of(above, below):
-    return "" if above is None or below is None else f"{above / below:.3g}"
+    return "" if above is None or below is None else times(above, below)
 
 
-def old_table(kept):
-    head = ["his model", "triangles", "his CPU", "his GPU", "ratio", "our model", "triangles", "one core", "H200, update", "ratio"]
-    device = kept.get("device", {}).get("models", {})
-    his = {name_of(*m[4:]): [m[0], f"{m[1]:,}", seconds(m[2]), seconds(m[3]), ratio_of(m[2], m[3])] for m in MODELS}
-    rows = []
+def his_table(kept):
+    """His experiment: brute force on a CPU and on a GPU, his and ours."""
+    head = ["his model", "triangles", "his CPU", "his GPU", "ratio", "our model", "triangles", "one core", "H200", "ratio"]
+    device, rows = kept.get("device", {}).get("models", {}), []
+    for his, triangles, his_cpu, his_gpu, *shape in MODELS:
+        name = name_of(*shape)
+        ours, there = kept["cpu"]["models"][name], device.get(name, {}).get("brute_ms")
+        rows.append([his, f"{triangles:,}", seconds(his_cpu), seconds(his_gpu), ratio_of(his_cpu, his_gpu), name,
+                     f"{ours['triangles']:,}", seconds(ours["brute_one_core_ms"] / 1e3),
+                     "not measured" if there is None else milliseconds(there), ratio_of(ours["brute_one_core_ms"], there)])
+    return table(head, rows)
+
+
+def our_table(kept):
+    """abut, and how many times faster than brute force it is on the same machine."""
+    head = ["model", "triangles", "one core", "H200, complete", "H200, update", "one core : update", "brute force : abut, one core",
+            "brute force : abut, H200"]
+    device, rows = kept.get("device", {}).get("models", {}), []
     for name, ours in kept["cpu"]["models"].items():
-        there = device.get(name, {}).get("update_ms")
-        rows.append(his.get(name, [""] * 5) + [name, f"{ours['triangles']:,}", milliseconds(ours["one_core_ms"]),
-                                               milliseconds(there), ratio_of(ours["one_core_ms"], there)])
+        there = device.get(name, {})
+        rows.append([name, f"{ours['triangles']:,}", milliseconds(ours["one_core_ms"]), milliseconds(there.get("whole_ms")),
+                     milliseconds(there.get("update_ms")), ratio_of(ours["one_core_ms"], there.get("update_ms")),
+                     ratio_of(ours["brute_one_core_ms"], ours["one_core_ms"]),
+                     ratio_of(there.get("brute_ms"), there.get("whole_ms")) or "not measured"])
     return table(head, rows)
 
 
 def write(kept, docs):
-    device = kept.get("device", {}).get("models", {})
-    ours = [(e["triangles"], e["one_core_ms"], device.get(name, {}).get("update_ms")) for name, e in kept["cpu"]["models"].items()]
-    put_between(docs / "sundholm.md", "table", old_table(kept))
+    device, models = kept.get("device", {}).get("models", {}), kept["cpu"]["models"]
+
+    def curve(part, place, by=1e3):
+        return [(models[name]["triangles"], entry[part] / by) for name, entry in place.items() if part in entry and name in models]
+
+    def speedup(here, there):
+        return [(models[name]["triangles"], models[name][here] / entry[there]) for name, entry in device.items()
+                if there in entry and name in models]
+
+    put_between(docs / "sundholm.md", "table", his_table(kept))
+    put_between(docs / "sundholm.md", "ours", our_table(kept))
     plot(docs / "pictures/sundholm-times.svg", "A field of 128 x 128 x 128 cells", "seconds", (1e-4, 1e4),
          [("his CPU", "#b3472f", [(m[1], m[2]) for m in MODELS if m[2]]),
           ("his GPU", "#e0a030", [(m[1], m[3]) for m in MODELS]),
-          ("abut, one core", "#2f6fae", [(n, cpu / 1e3) for n, cpu, _ in ours]),
-          ("abut, H200, update", "#2e8b57", [(n, there / 1e3) for n, _, there in ours if there])])
-    plot(docs / "pictures/sundholm-speedup.svg", "How much faster the GPU is than the CPU", "times", (1, 1000),
+          ("brute force, one core", "#8a5ba6", curve("brute_one_core_ms", models)),
+          *([("brute force, H200", "#d987b8", curve("brute_ms", device))] if curve("brute_ms", device) else []),
+          ("abut, one core", "#2f6fae", curve("one_core_ms", models)),
+          ("abut, H200, update", "#2e8b57", curve("update_ms", device))])
+    plot(docs / "pictures/sundholm-speedup.svg", "How much faster the GPU is than the CPU", "times", (1, 10000),
          [("his", "#b3472f", [(m[1], m[2] / m[3]) for m in MODELS if m[2]]),
-          ("abut, H200, update", "#2f6fae", [(n, cpu / there) for n, cpu, there in ours if there])])
+          *([("brute force, H200", "#d987b8", speedup("brute_one_core_ms", "brute_ms"))] if curve("brute_ms", device) else []),
+          ("abut, H200, update", "#2f6fae", speedup("one_core_ms", "update_ms"))])

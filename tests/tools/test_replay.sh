@@ -45,7 +45,6 @@ try 2 "$tool" replay sheet.abutm --png sets.txt
 echo "not a recording" >text.abutm
 try 1 "$tool" replay text.abutm
 try 1 "$tool" replay none.abutm
-finish
 # The sleeve has two holes, whose ghosts are drawn as glass beyond its ends.
 "$tool" replay sleeve.abutm --picture 1 ghosts.ppm --scheme line --threads 1 >out 2>err || true
 "$tool" replay sleeve.abutm --picture 1 none.ppm --scheme sweep --threads 1 >out 2>err || true
@@ -65,3 +64,4 @@ refuses "--orient does not apply to recordings" convert folder motion.abutm --or
 try 0 "$tool" make box folder/t11.obj
 fails "folder/t1.obj has 128 vertices but folder/t11.obj has" convert folder other.abutm
 demand "a recording appears only when it is complete" ! -e other.abutm
+finish

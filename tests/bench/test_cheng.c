@@ -108,7 +108,7 @@ TEST(a_region_within_a_cone_is_culled) {
     close_searches(&s);
 }
 
-/* The turns of a spiral, seen along its axis: all normals are the same, and only the contour tells
+/* The turns of a spiral, seen along its axis: all normals are the same, and only the contour shows
  * that they lie over each other. */
 TEST(a_ramp_needs_the_contour_test) {
     (void)state;
@@ -121,7 +121,7 @@ TEST(a_ramp_needs_the_contour_test) {
         const double angle = 4.5 * (rest[i].x + 1), r = 1.5 + 0.5 * rest[i].y;
         from[i] = (abut_vec3){r * cos(angle), r * sin(angle), 0.02 * angle};
         to[i] = from[i];
-        to[i].z = 0.001 * sin(3 * angle); /* the turns meet */
+        to[i].z = 0.001 * sin(3 * angle); /* the turns touch */
     }
     const baseline_step step = {from, from, count};
     const baseline_result r = baseline_search_find(s.by[BASELINE_ICCD], &step);

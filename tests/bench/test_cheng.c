@@ -132,6 +132,23 @@ TEST(a_ramp_needs_the_contour_test) {
     close_searches(&s);
 }
 
+/* The corner of a triangle passes through its neighbour: all triangles of both are adjacent. */
+TEST(orphans_are_tested) {
+    (void)state;
+    const abut_vec3 from[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0.3, 0.3, 1}};
+    const uint32_t indices[6] = {0, 1, 2, 1, 0, 3};
+    abut_vec3 to[4];
+    memcpy(to, from, sizeof to);
+    to[3].z = -1;
+    searches s = open_searches(test_mesh(one_thread(), from, 4, indices, 2));
+    const baseline_step step = {from, to, 4};
+    assert_true(compare_step(&s, from, to));
+    assert_true(fabs(baseline_search_find(s.by[BASELINE_ICCD], &step).time - 0.5) < 1e-9);
+    assert_true(baseline_search_orphans(s.by[BASELINE_ICCD]) > 0);
+    assert_int_equal(0, baseline_search_orphans(s.by[BASELINE_DOPS]));
+    close_searches(&s);
+}
+
 TEST(elementary_tests_agree_with_sweeps) {
     (void)state;
     test_random random = {11};

@@ -311,29 +311,6 @@ void iccd_fit_cones(iccd *c, const baseline_tree *tree, const baseline_step *ste
 /* A projected vertex at the start and at the end of the step: u, v each. */
 typedef const double flat[4];
 
-static double cross_of(const double *a, const double *b) {
-    return a[0] * b[1] - a[1] * b[0];
-}
-static double dot_of(const double *a, const double *b) {
-    return a[0] * b[0] + a[1] * b[1];
-}
-
-/* Whether two edges with a common end do not fold onto each other: the second one is never opposite
- * to the first. Bernstein coefficients of a quadratic in time decide. */
-static bool turn_is_safe(flat *p, flat *q, flat *r) {
-    double u[4], w[4];
-    for (int k = 0; k < 4; k++) {
-        u[k] = (*q)[k] - (*p)[k];
-        w[k] = (*r)[k] - (*q)[k];
-    }
-    const double cross[3] = {cross_of(u, w), cross_of(u, w + 2) + cross_of(u + 2, w),
-                             cross_of(u + 2, w + 2)};
-    const double dot[3] = {dot_of(u, w), dot_of(u, w + 2) + dot_of(u + 2, w), dot_of(u + 2, w + 2)};
-    return (cross[0] > 0 && cross[1] > 0 && cross[2] > 0) ||
-           (cross[0] < 0 && cross[1] < 0 && cross[2] < 0) ||
-           (dot[0] > 0 && dot[1] > 0 && dot[2] > 0);
-}
-
 /* Whether a direction separates two edges at both ends of the step, hence during it. */
 static bool separates(double du, double dv, flat *a, flat *b, flat *c, flat *d) {
     int sides = 0;
@@ -387,16 +364,15 @@ static iccd_edge bound_edge(flat *a, flat *b, uint32_t from) {
     return made;
 }
 
+/* Edges with a common end need no test: if they fold onto each other, the edge after one of them
+ * touches the other. */
 static bool contour_is_simple(const iccd *c, const uint32_t *vertices, uint32_t count,
                               const float axis[3], const baseline_step *step) {
     double(*at)[4] = c->points;
     iccd_edge *edges = c->edges;
     project_contour(vertices, count, axis, step, at);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t next = (i + 1) % count;
-        if (!turn_is_safe(&at[i], &at[next], &at[(next + 1) % count]))
-            return false;
-        edges[i] = bound_edge(&at[i], &at[next], i);
+        edges[i] = bound_edge(&at[i], &at[(i + 1) % count], i);
     }
     qsort(edges, count, sizeof *edges, compare_edges);
     for (uint32_t i = 0; i < count; i++)

@@ -70,8 +70,8 @@ void baseline_tree_mark(const baseline_tree *tree, unsigned char *marks);
  * the face, or an edge before the other. */
 double baseline_elementary(abut_impact_kind kind, const baseline_step *step,
                            const uint32_t four[4]);
-/* Whether the swept boxes of both features overlap. */
-bool baseline_features_near(abut_impact_kind kind, const baseline_step *step,
+/* Whether the swept boxes of both features overlap, by a tree that was fitted to the step. */
+bool baseline_features_near(abut_impact_kind kind, const baseline_tree *tree,
                             const uint32_t four[4]);
 
 /* ---- search.c: the first impact of a mesh with itself (table 6.4) ---- */

@@ -140,24 +140,21 @@ double baseline_elementary(abut_impact_kind kind, const baseline_step *step,
     return p.undecided ? decide_by_sweep(&p) : time;
 }
 
-bool baseline_features_near(abut_impact_kind kind, const baseline_step *step,
+bool baseline_features_near(abut_impact_kind kind, const baseline_tree *tree,
                             const uint32_t four[4]) {
     const int first = kind == ABUT_IMPACT_VERTEX_FACE ? 1 : 2;
-    double low[2][3], high[2][3];
-    for (int k = 0; k < 4; k++) {
-        const int side = k >= first;
-        const abut_vec3 s = step->start[four[k]], e = step->end[four[k]];
-        const double from[3] = {s.x, s.y, s.z}, to[3] = {e.x, e.y, e.z};
-        for (int i = 0; i < 3; i++) {
-            const double lo = from[i] < to[i] ? from[i] : to[i];
-            const double hi = from[i] < to[i] ? to[i] : from[i];
-            const bool begins = k == 0 || k == first;
-            low[side][i] = begins || lo < low[side][i] ? lo : low[side][i];
-            high[side][i] = begins || hi > high[side][i] ? hi : high[side][i];
+    const float *of[4];
+    for (int k = 0; k < 4; k++)
+        of[k] = tree->of_vertices + (size_t)four[k] * 2 * tree->slabs;
+    for (uint32_t lo = 0, hi = tree->slabs; lo < 3; lo++, hi++) {
+        float low[2] = {of[0][lo], of[first][lo]}, high[2] = {of[0][hi], of[first][hi]};
+        for (int k = 1; k < 4; k++) {
+            const int side = k >= first;
+            low[side] = of[k][lo] < low[side] ? of[k][lo] : low[side];
+            high[side] = of[k][hi] > high[side] ? of[k][hi] : high[side];
         }
-    }
-    for (int i = 0; i < 3; i++)
-        if (low[0][i] > high[1][i] || low[1][i] > high[0][i])
+        if (low[0] > high[1] || low[1] > high[0])
             return false;
+    }
     return true;
 }

@@ -157,26 +157,27 @@ static abut_vec3 *add_centres(const baseline_ghosts *g, const abut_vec3 *positio
     return all;
 }
 
-static bool features_touch(const baseline_step *step, abut_impact_kind kind,
-                           const uint32_t four[4]) {
+static bool features_touch(const baseline_tree *tree, const baseline_step *step,
+                           abut_impact_kind kind, const uint32_t four[4]) {
     const int first = kind == ABUT_IMPACT_VERTEX_FACE ? 1 : 2;
     for (int i = 0; i < first; i++)
         for (int j = first; j < 4; j++)
             if (four[i] == four[j])
                 return false;
-    return baseline_features_near(kind, step, four) && baseline_elementary(kind, step, four) <= 1;
+    return baseline_features_near(kind, tree, four) && baseline_elementary(kind, step, four) <= 1;
 }
 
-/* The 15 elementary tests of two triangles. */
-static bool triangles_touch(const baseline_step *step, const uint32_t *a, const uint32_t *b) {
+/* The 15 elementary tests of two triangles; `tree` has the bounds of all vertices. */
+static bool triangles_touch(const baseline_tree *tree, const baseline_step *step, const uint32_t *a,
+                            const uint32_t *b) {
     for (int i = 0; i < 3; i++) {
         const uint32_t of_a[4] = {a[i], b[0], b[1], b[2]}, of_b[4] = {b[i], a[0], a[1], a[2]};
-        if (features_touch(step, ABUT_IMPACT_VERTEX_FACE, of_a) ||
-            features_touch(step, ABUT_IMPACT_VERTEX_FACE, of_b))
+        if (features_touch(tree, step, ABUT_IMPACT_VERTEX_FACE, of_a) ||
+            features_touch(tree, step, ABUT_IMPACT_VERTEX_FACE, of_b))
             return true;
         for (int j = 0; j < 3; j++) {
             const uint32_t edges[4] = {a[i], a[(i + 1) % 3], b[j], b[(j + 1) % 3]};
-            if (features_touch(step, ABUT_IMPACT_EDGE_EDGE, edges))
+            if (features_touch(tree, step, ABUT_IMPACT_EDGE_EDGE, edges))
                 return true;
         }
     }
@@ -196,8 +197,9 @@ uint32_t baseline_ghosts_touched(baseline_ghosts *g, const baseline_tree *mesh,
     }
     for (size_t i = 0; i < pairs.count; i++) {
         const uint32_t triangle = pairs.list[i][0], ghost = pairs.list[i][1];
-        if (touched[triangle] || !triangles_touch(&all, mesh->corners + 3 * (size_t)triangle,
-                                                  g->corners + 3 * (size_t)ghost))
+        if (touched[triangle] ||
+            !triangles_touch(&g->tree, &all, mesh->corners + 3 * (size_t)triangle,
+                             g->corners + 3 * (size_t)ghost))
             continue;
         touched[triangle] = 1;
         count++;

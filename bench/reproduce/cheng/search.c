@@ -103,14 +103,14 @@ static void find_pairs(baseline_search *s, uint32_t node, const baseline_step *s
 
 /* ---- elementary tests ---- */
 
-static void test_features(const baseline_step *step, abut_impact_kind kind, const uint32_t four[4],
-                          baseline_result *result) {
+static void test_features(const baseline_search *s, const baseline_step *step,
+                          abut_impact_kind kind, const uint32_t four[4], baseline_result *result) {
     const int first = kind == ABUT_IMPACT_VERTEX_FACE ? 1 : 2;
     for (int i = 0; i < first; i++)
         for (int j = first; j < 4; j++)
             if (four[i] == four[j])
                 return;
-    if (!baseline_features_near(kind, step, four))
+    if (!baseline_features_near(kind, &s->tree, four))
         return;
     result->tests++;
     const double time = baseline_elementary(kind, step, four);
@@ -124,7 +124,7 @@ static void test_vertex(const baseline_search *s, const baseline_step *step, uin
                         uint32_t face, baseline_result *result) {
     const uint32_t *corner = s->corners + 3 * (size_t)face;
     const uint32_t four[4] = {vertex, corner[0], corner[1], corner[2]};
-    test_features(step, ABUT_IMPACT_VERTEX_FACE, four, result);
+    test_features(s, step, ABUT_IMPACT_VERTEX_FACE, four, result);
 }
 
 static void test_edges(const baseline_search *s, const baseline_step *step, uint32_t a, uint32_t b,
@@ -132,7 +132,7 @@ static void test_edges(const baseline_search *s, const baseline_step *step, uint
     const uint32_t *e = s->t.edges;
     const uint32_t four[4] = {e[2 * (size_t)a], e[2 * (size_t)a + 1], e[2 * (size_t)b],
                               e[2 * (size_t)b + 1]};
-    test_features(step, ABUT_IMPACT_EDGE_EDGE, four, result);
+    test_features(s, step, ABUT_IMPACT_EDGE_EDGE, four, result);
 }
 
 /* Whether two triangles, in this order, are the first ones of two features that are not adjacent:

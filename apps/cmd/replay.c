@@ -122,8 +122,8 @@ static void run_scheme(tool_run *tool, replay *r, uint64_t number, int which,
     stages_of(result, seconds_now() - begun, by_sets ? line : 0, stages);
     if (counts)
         add_result(t, result, stages);
-    if (counts && which == r->shown)
-        memcpy(r->sets[r->done_counted], result->sets, sizeof result->sets);
+    if (counts && t->sets_of)
+        memcpy(t->sets_of[r->done_counted], result->sets, sizeof result->sets);
     t->hits += result->hit;
     t->counted_hits += counts && result->hit;
     t->fallbacks += result->reason != ABUT_SELF_NOT_NEEDED;
@@ -195,7 +195,6 @@ static void read_replay_options(tool_run *tool, const tool_arguments *arguments,
 }
 
 static void create_searches(replay *r) {
-    r->sets = tool_array((size_t)r->counted, sizeof *r->sets);
     abut_sweep_options of_sweep = abut_sweep_options_default();
     of_sweep.device = r->device;
     for (int k = 0; k < SCHEMES; k++) {
@@ -205,6 +204,8 @@ static void create_searches(replay *r) {
         options.device = r->device;
         if (r->wanted[k])
             ensure(abut_self_create(r->mesh, &options, &r->tallies[k].view));
+        if (r->wanted[k] && (k == r->shown || !replay_rivals[k].sweep))
+            r->tallies[k].sets_of = tool_array((size_t)r->counted, sizeof *r->tallies[k].sets_of);
         if (r->wanted[k] && replay_rivals[k].sweep)
             ensure(abut_sweep_create(&r->mesh, 1, &of_sweep, &r->tallies[k].sweep));
     }
@@ -267,7 +268,9 @@ static const tool_option options[] = {
                         "(positions before collision response)"),
     FLAG("summary", "with --json: one object for all steps instead of a line for each"),
     PAGE_OPTION,
-    OPTION("png", "FILE", TEXT, "plot the number of triangles in each view set (.png or .ppm)"),
+    OPTION("png", "FILE", TEXT,
+           "plot the number of triangles in each view set (.png or .ppm); with --scheme all also "
+           "those in the negative set by view-point and by view-line"),
     OPTION("picture", "N", COUNT,
            "draw frame N with each triangle in the colour of its view set, into PICTURE"),
     CAMERA_OPTIONS("iso"),

@@ -27,7 +27,7 @@ typedef struct replay_rival {
     bool sweep; /* abut_sweep_find() instead */
 } replay_rival;
 
-enum { RIVAL_SWEEP = 0 };
+enum { RIVAL_SWEEP = 0, RIVAL_POINT, RIVAL_LINE };
 extern const replay_rival replay_rivals[SCHEMES];
 extern const char *const replay_stages[STAGES], *const replay_regions[5];
 
@@ -39,7 +39,8 @@ typedef struct replay_tally {
     double stages[STAGES]; /* seconds */
     double sets[4], entered[4], left[4], regions[5];
     double features;
-    uint64_t lines; /* number of steps with the view-line, for `regions` */
+    uint32_t (*sets_of)[4]; /* `sets` of each counted step, for the plot; null for all pairs */
+    uint64_t lines;         /* number of steps with the view-line, for `regions` */
     /* over all steps */
     uint64_t hits, fallbacks, differ;
     uint64_t counted_hits; /* of the steps that count */
@@ -56,7 +57,6 @@ typedef struct replay {
     bool wanted[SCHEMES];
     abut_device *device; /* null: the CPU */
     int leader, shown;   /* the first selected scheme, and the first with view sets */
-    uint32_t (*sets)[4]; /* of `shown` in each counted step, for the plot */
     uint64_t step_count, counted, done_counted;
     bool differed;
 } replay;

@@ -22,6 +22,8 @@
 #define ROD_BUMP 0.06 /* of the radius */
 #define ROD_BEND 2.6  /* radians from end to end */
 #define ROD_SECONDS 5.0
+#define ROD_BEND_SLIGHT 1.4 /* its ends are steeper than friction allows: the sleeve slides */
+#define ROD_SECONDS_SLIGHT 8.0
 #define SLEEVE_RADIUS 0.29
 #define SLEEVE_LENGTH 2.6
 #define SLEEVE_SHIFT (-0.9)
@@ -72,7 +74,7 @@ struct scene {
     abut_garment *garment; /* what it wears */
     double size;           /* relative to a human */
     uint32_t clip;         /* ABUT_NONE = no motion */
-    bool windy;
+    bool windy, slight;
     vec up;
 };
 
@@ -525,10 +527,13 @@ static vec critter_at(vec p, double time) {
                  p.z * (1 + q * start) + start * CRITTER_RISE * sin(phase));
 }
 
-/* Bent upwards into an arc with a fixed centre, then tilted to both sides. */
-static vec rod_at(vec p, double time) {
-    double bend = ROD_BEND * ease(time / ROD_SECONDS), curvature = bend / ROD_LENGTH;
-    double tilt = 0.5 * ease((time - ROD_SECONDS) / 2) * sin(0.8 * (time - ROD_SECONDS));
+/* Bent upwards into an arc with a fixed centre; unless `slight`, then tilted to both sides. */
+static vec rod_at(vec p, double time, bool slight) {
+    double bend = slight ? ROD_BEND_SLIGHT * ease(time / ROD_SECONDS_SLIGHT)
+                         : ROD_BEND * ease(time / ROD_SECONDS);
+    double curvature = bend / ROD_LENGTH;
+    double tilt =
+        slight ? 0 : 0.5 * ease((time - ROD_SECONDS) / 2) * sin(0.8 * (time - ROD_SECONDS));
     if (curvature > 1e-6) {
         double angle = p.x * curvature, r = 1 / curvature - p.z;
         p = point(r * sin(angle), p.y, 1 / curvature - r * cos(angle));
@@ -561,7 +566,7 @@ static abut_status place_solid(scene *s, double time) {
         vec p = s->solid[i];
         s->solid_end[i] = vec_round(is_stress(s)              ? stress_solid_at(s->kind, p, time)
                                     : s->kind == SCENE_BALL   ? critter_at(p, time)
-                                    : s->kind == SCENE_SLEEVE ? rod_at(p, time)
+                                    : s->kind == SCENE_SLEEVE ? rod_at(p, time, s->slight)
                                                               : board_at(p, time));
     }
     return ABUT_OK;
@@ -616,6 +621,7 @@ abut_status scene_create(abut_context *context, const scene_options *options, sc
     s->context = context;
     s->kind = o.kind;
     s->windy = o.kind == SCENE_SHEET;
+    s->slight = o.slight;
     abut_status status = prepare(s, &o);
     if (status)
         scene_destroy(s);

@@ -41,7 +41,9 @@ typedef struct scene_options {
     const uint32_t *joints; /* as in the options of a garment, */
     double ease;            /* 0 = 0.0105 of the height. More if it does not fit */
     bool windy;             /* wind, which sheets always have */
-    abut_vec3 up;           /* its upward direction, of any length; zero = y */
+    bool slight; /* a sleeve: the rod bends less and slower, so that the sleeve slides and wrinkles,
+                  * without a knot */
+    abut_vec3 up; /* its upward direction, of any length; zero = y */
     bool radial; /* its body is radial fields with cells of SCENE_CELL: fast, not exact. The garment
                     may pass through itself, unless */
     bool self;   /* its vertices keep a distance from its faces */

@@ -37,7 +37,8 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
         : pass                            ? "png|plot|frames|resolution|compare|device"
         : clash                           ? "png|bodies|seed"
         : !strcmp(which, "stairs")        ? "png|bodies|frames|seed|resolution|compare|device|speed"
-        : fall ? "png|bodies|frames|seed|resolution|compare|device|model|speed"
+        : fall                     ? "png|bodies|frames|seed|resolution|compare|device|model|speed"
+        : !strcmp(which, "sleeve") ? "png|triangles|solid|frames|record|meshes|device|slight"
         : word_in(which, DEMO_GARMENTS)
             ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|ease|"
               "wind|method|self|outside"
@@ -93,6 +94,8 @@ static const tool_option options[] = {
            "increased if the garment would touch the body or itself"),
     OPTION("joints", "LIST", TEXT,
            "garments: bones that determine the cut, such as neck=head (see 'abut help character')"),
+    FLAG("slight", "sleeve: the rod bends less and slower, so that the sleeve slides and wrinkles "
+                   "without a knot (animation five of Cheng 2011)"),
     FLAG("wind", "garments: simulate wind; without --clip, the character does not move"),
     CHOICE("method", "HOW", CHOICE,
            "garments: collision of the cloth with the body: exact continuous collision "

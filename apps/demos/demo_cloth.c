@@ -337,7 +337,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                  .frames = frames                                           ? frames->counts[0]
                            : word_in(arguments->operands[0], DEMO_GARMENTS) ? 300
                                                                             : 360};
-    scene_options options = {.kind = SCENE_BALL};
+    scene_options options = {.kind = SCENE_BALL, .slight = option_given(arguments, "slight")};
     read_demo_cloth_options(tool, arguments, &options);
     read_character(&s, arguments, &options);
     legend_add(&s.film.legend, colours[0], "cloth");

@@ -1,5 +1,5 @@
 /* Pictures of abut replay: the number of triangles in each view set over the frames (figures
- * 6.11 and 6.12 of Cheng 2011), and the view sets of one frame on the mesh. */
+ * 6.11 to 6.13 of Cheng 2011), and the view sets of one frame on the mesh. */
 #include "replay.h"
 #include "view.h"
 
@@ -11,26 +11,45 @@ static const abut_colour set_colours[4] = {{0.62f, 0.70f, 0.80f, 1},
                                            {0.70f, 0.10f, 0.25f, 1}};
 static const abut_colour ghost_colour = {0.35f, 0.55f, 0.35f, 0.3f},
                          no_set_colour = {0.75f, 0.75f, 0.75f, 1};
+static const abut_colour point_colour = {0.20f, 0.40f, 0.75f, 1},
+                         line_colour = {0.15f, 0.55f, 0.30f, 1};
 
 /* ---- the plot: view sets over frames ---- */
 
+/* The size of a set in each counted step, stored as row `row` of `values`. */
+static tool_curve curve_of(const replay_tally *t, int set, const char *name, double *values,
+                           int row, size_t count) {
+    double *to = values + (size_t)row * count;
+    for (size_t i = 0; i < count; i++)
+        to[i] = t->sets_of[i][set];
+    return (tool_curve){name, set_colours[set], to};
+}
+
 void replay_plot(tool_run *tool, const replay *r, const char *path) {
     const size_t count = (size_t)r->counted;
-    double *values = tool_array(4 * count, sizeof *values);
-    tool_curve curves[4];
+    const replay_tally *const shown = &r->tallies[r->shown];
+    const bool compares = r->wanted[RIVAL_POINT] && r->wanted[RIVAL_LINE];
+    double *values = tool_array(6 * count, sizeof *values);
+    tool_curve curves[6];
     char first[32], last[32];
-    for (int set = 0; set < 4; set++) {
-        curves[set] = (tool_curve){abut_self_set_name((abut_self_set)set), set_colours[set],
-                                   values + (size_t)set * count};
-        for (size_t i = 0; i < count; i++)
-            values[(size_t)set * count + i] = r->sets[i][set];
+    for (int set = 0; set < 4; set++)
+        curves[set] =
+            curve_of(shown, set, abut_self_set_name((abut_self_set)set), values, set, count);
+    for (int k = 0; k < 2 && compares; k++) {
+        curves[4 + k] = curve_of(&r->tallies[k ? RIVAL_LINE : RIVAL_POINT], ABUT_SELF_NEGATIVE,
+                                 k ? "line" : "point", values, 4 + k, count);
+        curves[4 + k].colour = k ? line_colour : point_colour;
     }
     snprintf(first, sizeof first, "frame %llu", (unsigned long long)r->recording.first);
     snprintf(last, sizeof last, "%llu", (unsigned long long)r->recording.last);
-    const tool_plot plots[2] = {
+    const tool_plot plots[3] = {
         {"triangles in the positive view set", &curves[0], 1, {first, last}},
-        {"triangles in the other view sets", &curves[1], 3, {first, last}}};
-    plots_write(tool, plots, 2, count, path);
+        {"triangles in the other view sets", &curves[1], 3, {first, last}},
+        {"triangles in the negative view set, by view-point and view-line",
+         &curves[4],
+         2,
+         {first, last}}};
+    plots_write(tool, plots, compares ? 3 : 2, count, path);
 }
 
 /* ---- view sets on the mesh ---- */

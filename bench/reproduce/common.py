@@ -77,8 +77,9 @@ def reproduced(command):
 class Context:
     """Runs the tool and the benchmarks of a build."""
 
-    def __init__(self, build, device, quick, scratch):
+    def __init__(self, build, device, quick, scratch, small=False):
         self.build = pathlib.Path(build).resolve()
+        self.small = small
         self.device, self.quick, self.scratch = device, quick, pathlib.Path(scratch)
         self.tool, self.bench_program = self.build / "abut", self.build / "abut-bench"
 

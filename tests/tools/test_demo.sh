@@ -26,6 +26,10 @@ for scene in ball sleeve sheet; do
     demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
     demand "there are other meshes" "$(ls $scene | wc -l)" -eq 26
 done
+refuses "slight" demo sheet --slight
+try 0 "$tool" demo sleeve --slight --threads 1 --triangles 200 --frames 12 --json --record slight.abutm
+is "it['frames'], it['frames_with_intersections']" "(12, 0)"
+demand "with --slight the rod moves otherwise" "$(cmp -s slight.abutm sleeve.abutm && echo same)" = ""
 for scene in twist knot pile funnel; do
     try 0 "$tool" demo $scene --threads 1 --triangles 300 --frames 8 --json --png film.ppm --record $scene.abutm
     mute err

@@ -22,6 +22,9 @@ demand "and one step in four" "$(grep '"counts": true' lines | grep -c '"scheme"
 demand "the line is the companion's" "$(grep -c '"line": "companion"' own)" = 1
 "$tool" replay sheet.abutm --scheme line --png sets.ppm --quiet --threads 1 >out 2>err || true
 demand "there is a plot" -s sets.ppm
+"$tool" replay sheet.abutm --scheme all --png both.ppm --quiet --threads 1 >out 2>err || true
+demand "with all schemes a third panel compares point and line" "$(head -c 20 both.ppm | sed -n 2p | cut -d" " -f2)" = \
+    "$(($(head -c 20 sets.ppm | sed -n 2p | cut -d" " -f2) * 3 / 2))"
 "$tool" replay sheet.abutm --picture 6 frame.ppm --threads 1 >out 2>err || true
 demand "there is a picture" -s frame.ppm
 # A sleeve at rest has no triangle that rays enter: nothing has that colour above the legend, the inside neither.
@@ -45,7 +48,6 @@ try 2 "$tool" replay sheet.abutm --png sets.txt
 echo "not a recording" >text.abutm
 try 1 "$tool" replay text.abutm
 try 1 "$tool" replay none.abutm
-finish
 # The sleeve has two holes, whose ghosts are drawn as glass beyond its ends.
 "$tool" replay sleeve.abutm --picture 1 ghosts.ppm --scheme line --threads 1 >out 2>err || true
 "$tool" replay sleeve.abutm --picture 1 none.ppm --scheme sweep --threads 1 >out 2>err || true
@@ -63,5 +65,6 @@ prints "0 of 2 steps with an impact" replay motion.abutm --scheme line
 refuses "'motion.abutm' is made of one folder with a mesh for each frame" convert folder/t1.obj motion.abutm
 refuses "--orient does not apply to recordings" convert folder motion.abutm --orient
 try 0 "$tool" make box folder/t11.obj
-fails "folder/t1.obj has 128 vertices but folder/t11.obj has" convert folder other.abutm
+fails "folder/t1.obj has 192 vertices but folder/t11.obj has" convert folder other.abutm
 demand "a recording appears only when it is complete" ! -e other.abutm
+finish

@@ -7,9 +7,9 @@
 
 #define BLEND_SECONDS 1.0
 #define GRAVITY 9.81
-#define SAG 0.02 /* metres by which the springs give way to the weight of the sheet */
+#define SAG 0.005 /* metres by which the springs give way to the weight of the sheet */
 enum {
-    ATTACHED = 4, /* every so many vertices */
+    ATTACHED = 2, /* every so many vertices */
     SUBSTEPS = 8, /* of a frame */
 };
 

@@ -220,7 +220,7 @@ TEST(lost_entries_are_counted) {
     const double triangles = abut_mesh_triangle_count(abut_character_rest_mesh(s.character));
     const double lost = lost_entries(&s, RIVAL_HASH, 4);
     assert_true(lost >= triangles - 8 * 20 && lost <= 8 * triangles);
-    assert_true(lost_entries(&s, RIVAL_HASH, cell) == 0);
+    assert_true(lost_entries(&s, RIVAL_HASH, cell / 2) == 0);
     assert_true(lost_entries(&s, RIVAL_FITTED_HASH, cell) == 0);
     assert_true(lost_entries(&s, RIVAL_TREE, 4) == 0);
     clear_scene(&s);

@@ -9,10 +9,10 @@
 
 #define GRAVITY 9.81
 #define BLEND_SECONDS 1.0 /* from the rest pose into the clip */
-#define SAG 0.02          /* metres by which the springs give way to the weight of the garment */
+#define SAG 0.01          /* metres by which the springs give way to the weight of the garment */
 #define DENSITY 0.2
 #define STEP_SECONDS (1.0 / 120)
-enum { SUBSTEPS = 5, PARTICLES = 2000, ATTACHED = 4 };
+enum { SUBSTEPS = 5, PARTICLES = 2000, ATTACHED = 2 };
 
 struct actor {
     abut_context *context;

@@ -13,11 +13,11 @@ extern "C" {
 typedef struct actor actor;
 
 typedef struct actor_options {
-    const char *character; /* a file of glTF, or the name of a built-in character */
+    const char *character; /* a file of glTF in metres, or the name of a built-in character */
     const char *clip;      /* null = the first one */
     const char *garment;   /* null = "dress" */
     uint32_t particles;    /* vertices of the garment; 0 = 2000 */
-    uint32_t attached;     /* every so many vertices follow the skin by a spring; 0 = 4 */
+    uint32_t attached;     /* every so many vertices follow the skin by a spring; 0 = 2 */
     uint32_t threads;      /* 0 = all */
     double step_seconds;   /* 0 = 1/120 */
 } actor_options;

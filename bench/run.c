@@ -75,6 +75,10 @@ double bench_now_ms(void) {
     return clock_ms(CLOCK_MONOTONIC);
 }
 
+double bench_cpu_ms(void) {
+    return clock_ms(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -104,10 +108,10 @@ static abut_status run_once(bench_state *state, counted_memory *count, bench_res
     uint64_t before = atomic_load(&count->live);
     atomic_store(&count->peak, before);
     state->hash = 0;
-    double cpu_start = clock_ms(CLOCK_PROCESS_CPUTIME_ID), start = bench_now_ms();
+    double cpu_start = bench_cpu_ms(), start = bench_now_ms();
     TRY(state->which->run(state));
     *ms = bench_now_ms() - start;
-    *cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
+    *cpu = bench_cpu_ms() - cpu_start;
     uint64_t used = atomic_load(&count->peak) - before;
     if (result->peak_bytes < used)
         result->peak_bytes = used;

@@ -1,7 +1,8 @@
 """What the documents share: how to measure, and how a page of docs/reproduce looks.
 
 The module tables.py of each document has
-    WORK                     name, title, authors and year, a sentence with links, and the hardware of the document
+    WORK                     name, title, authors and year, a sentence with links, the hardware of the document, and optionally
+                             a sentence on times
     measure(context, kept)   measures; puts results into kept["cpu"], with a device also into kept["device"]
     page(kept)               a list of sentences on what is slower or weaker, and a list of Row
     write(kept, docs)        optional: renews tables and plots of other pages
@@ -132,7 +133,8 @@ def page_lines(document, work, weaker, rows, kept):
               *fill("Every time is for the work that the row names. The column *baseline here* is the method of the document, or "
                     "the one that it compares with, as implemented in `bench/reproduce`. *Ratio* is a quotient of times, "
                     "above 1 if ours is faster: *(baseline)* compares with the baseline on two cores here, *(document)* with "
-                    "the document's hardware, which is " + work["hardware"] + ". Such ratios mostly compare machines."), "",
+                    "the document's hardware, which is " + work["hardware"] + ". Such ratios mostly compare machines. "
+                    + work.get("times", "")), "",
               *table(HEAD, [row.cells() for row in rows]), "", "## Measurement", ""]
     for place, words in (("cpu", "Two cores"), ("baseline", "Processor times of one thread"), ("device", "Device"),
                          ("0.6", "Version 0.6")):

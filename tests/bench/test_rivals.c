@@ -156,8 +156,9 @@ static const struct {
     /* In cells. Interpolation rounds off convex corners: the interpolated distance is 0.30 too
      * large at an edge through the centre of a cell, and 0.50 at the corner of a box there. */
     double tolerance;
-} rivals[] = {{RIVAL_BAND, 0.5},     {RIVAL_FIELD, 0.5},  {RIVAL_HASH, 1e-3}, {RIVAL_TREE, 1e-3},
-              {RIVAL_NEAREST, 1e-3}, {RIVAL_SWEEP, 1e-3}, {RIVAL_RADIAL, 0.5}};
+} rivals[] = {{RIVAL_BAND, 0.5},         {RIVAL_FIELD, 0.5}, {RIVAL_HASH, 1e-3},
+              {RIVAL_FITTED_HASH, 1e-3}, {RIVAL_TREE, 1e-3}, {RIVAL_NEAREST, 1e-3},
+              {RIVAL_SWEEP, 1e-3},       {RIVAL_RADIAL, 0.5}};
 enum { RIVALS = sizeof rivals / sizeof *rivals };
 
 /* Without friction: that pulls particles along the tangent of one triangle, at the bend of the box
@@ -196,6 +197,32 @@ TEST(friction_holds) {
         assert_true(fabs(to.x - (k ? 0.05 : 0.07)) < 4e-3);
     }
     rival_destroy(r);
+    clear_scene(&s);
+}
+
+static double lost_entries(const scene *s, rival_kind kind, double edge) {
+    const rival_options options = {.kind = kind, .character = s->character, .cell = edge};
+    double lost = -1;
+    rival *r;
+    assert_ok(rival_create(NULL, &options, &r));
+    for (int f = 0; f < FRAMES; f++)
+        assert_ok(rival_update(r, s->bones[f], abut_array_host(s->body[f])));
+    assert_ok(rival_lost(r, &lost));
+    rival_destroy(r);
+    return lost;
+}
+
+/* A bucket of the published table has 20 entries. With cells as large as the body, all triangles
+ * are in a few of them. */
+TEST(lost_entries_are_counted) {
+    scene s;
+    make_scene(&s, ABUT_SHAPE_ICOSPHERE);
+    const double triangles = abut_mesh_triangle_count(abut_character_rest_mesh(s.character));
+    const double lost = lost_entries(&s, RIVAL_HASH, 4);
+    assert_true(lost >= triangles - 8 * 20 && lost <= 8 * triangles);
+    assert_true(lost_entries(&s, RIVAL_HASH, cell / 2) == 0);
+    assert_true(lost_entries(&s, RIVAL_FITTED_HASH, cell) == 0);
+    assert_true(lost_entries(&s, RIVAL_TREE, 4) == 0);
     clear_scene(&s);
 }
 

@@ -53,6 +53,9 @@ for program in figure figure_static; do
     (cd "$work" && "outside/build/$program" | grep 'a mannequin of 8000 triangles')
     [ "$(head -c 2 "$work/figure.ppm")" = P6 ] && rm "$work/figure.ppm"
 done
+cmake -S "$source/examples/character" -B "$work/character" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log"
+cmake --build "$work/character" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+"$work/character/abut-character" mannequin --frames 2 --particles 1000 | grep '2 with 4 steps'
 
 "$prefix/bin/abut" version | grep -F "$version"
 [ -s "$prefix/share/bash-completion/completions/abut" ]

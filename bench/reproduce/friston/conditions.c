@@ -1,45 +1,45 @@
-/* Scenes of the cases of rivals.
- *
- * Clothes are a second figure of the same shape, tessellated for the number of particles, of
- * which the vertices nearest to the middle of the body are kept. It follows the bones as the
- * body does. The target of each particle is from 4 mm below its surface to 16 mm above it; that
- * of one in fifty, which moves fast, is 3 cm below. All start at least 8 mm above it. */
+/* Scenes of the cases of rivals: a character, and the motion of its garment (clothing.h). */
 #include "conditions.h"
 #include "apps/get.h"
+#include "clothing.h"
+
+#include <abut/garment.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Frames from one sample to the next; a quick run simulates QUICK_SECONDS of a ball. */
+enum { STRIDE = 20, QUICK_STRIDE = 20 };
+#define QUICK_SECONDS 2.0
 
 typedef struct condition {
     const char *body, *cloth;
     int figure;
+    abut_garment_kind garment;
     uint32_t triangles, particles;
 } condition;
 
-#ifdef ABUT_CHARACTER_FIGURE_TRIANGLES_MIN
 enum {
     MALE = ABUT_CHARACTER_FIGURE_MALE,
     FEMALE = ABUT_CHARACTER_FIGURE_FEMALE,
-    OGRE = ABUT_CHARACTER_FIGURE_OGRE
+    OGRE = ABUT_CHARACTER_FIGURE_OGRE,
+    BALL = 100
 };
-#else
-enum { MALE, FEMALE, OGRE };
-#endif
-enum { BALL = 100 };
 
 static const condition conditions[RIVAL_CONDITIONS + 1] = {
-    {"Ball", "Shell", BALL, 0, 100},
-    {"Male Low", "Trouser & Top Low", MALE, 10827, 1297},
-    {"Male Low", "Trouser & Top Med", MALE, 10827, 4825},
-    {"Male Med", "Trouser & Top Low", MALE, 37744, 1297},
-    {"Male Med", "Trouser & Top Med", MALE, 37744, 4825},
-    {"Female Med", "Overcoat Med", FEMALE, 37744, 5118},
-    {"Female Med", "Overcoat High", FEMALE, 37744, 13090},
-    {"Female High", "Overcoat Med", FEMALE, 64176, 5118},
-    {"Female High", "Overcoat High", FEMALE, 64176, 13090},
-    {"Ogre", "Cape Med", OGRE, 17211, 8562},
-    {"Ogre", "Cape High", OGRE, 17211, 29737},
+    {"Ball", "Shell", BALL, ABUT_GARMENT_COUNT, 500, 92},
+    {"Male Low", "Trouser & Top Low", MALE, ABUT_GARMENT_TROUSERS_AND_TOP, 10827, 1297},
+    {"Male Low", "Trouser & Top Med", MALE, ABUT_GARMENT_TROUSERS_AND_TOP, 10827, 4825},
+    {"Male Med", "Trouser & Top Low", MALE, ABUT_GARMENT_TROUSERS_AND_TOP, 37744, 1297},
+    {"Male Med", "Trouser & Top Med", MALE, ABUT_GARMENT_TROUSERS_AND_TOP, 37744, 4825},
+    {"Female Med", "Overcoat Med", FEMALE, ABUT_GARMENT_OVERCOAT, 37744, 5118},
+    {"Female Med", "Overcoat High", FEMALE, ABUT_GARMENT_OVERCOAT, 37744, 13090},
+    {"Female High", "Overcoat Med", FEMALE, ABUT_GARMENT_OVERCOAT, 64176, 5118},
+    {"Female High", "Overcoat High", FEMALE, ABUT_GARMENT_OVERCOAT, 64176, 13090},
+    {"Ogre", "Cape Med", OGRE, ABUT_GARMENT_CAPE, 17211, 8562},
+    {"Ogre", "Cape High", OGRE, ABUT_GARMENT_CAPE, 17211, 29737},
 };
 
 static abut_status no_memory(void) {
@@ -108,7 +108,7 @@ static abut_status get_figure(int figure, uint32_t triangles, abut_character **m
         int figure;
         uint32_t triangles;
         abut_character *character;
-    } kept[24];
+    } kept[8];
     size_t k = 0;
     for (; k < sizeof kept / sizeof *kept && kept[k].character; k++)
         if (kept[k].figure == figure && kept[k].triangles == triangles) {
@@ -117,16 +117,12 @@ static abut_status get_figure(int figure, uint32_t triangles, abut_character **m
         }
     if (k == sizeof kept / sizeof *kept)
         return bench_fail(ABUT_ERROR_LIMIT, "too many figures");
-    abut_status status;
-#ifdef ABUT_CHARACTER_FIGURE_TRIANGLES_MIN
     abut_character_figure_options options = abut_character_figure_options_default();
     options.figure = (abut_character_figure)figure;
     options.triangles = triangles;
-    if (figure != BALL)
-        status = abut_character_create_figure(NULL, &options, &kept[k].character);
-    else
-#endif
-        status = rival_ball(0.1, (uint32_t)sqrt(triangles / 20.0), &kept[k].character);
+    abut_status status = figure == BALL
+                             ? rival_ball(0.1, (uint32_t)sqrt(triangles / 20.0), &kept[k].character)
+                             : abut_character_create_figure(NULL, &options, &kept[k].character);
     kept[k].figure = figure;
     kept[k].triangles = triangles;
     *made = kept[k].character;
@@ -134,130 +130,6 @@ static abut_status get_figure(int figure, uint32_t triangles, abut_character **m
 }
 
 /* ---- clothes ---- */
-
-typedef struct ranked {
-    double key;
-    uint32_t vertex;
-} ranked;
-
-static int by_key(const void *a, const void *b) {
-    const ranked *x = a, *y = b;
-    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
-                            : (x->vertex > y->vertex) - (x->vertex < y->vertex);
-}
-
-/* The `count` vertices of a figure that are kept, and the mesh between them at rest. */
-static abut_status cut_cloth(const abut_character *figure, uint32_t count, uint32_t *kept,
-                             abut_mesh **cloth) {
-    const abut_mesh *rest = abut_character_rest_mesh(figure);
-    const uint32_t all = abut_mesh_vertex_count(rest), *indices = abut_mesh_indices(rest);
-    const abut_vec3 *positions = abut_mesh_local_positions(rest);
-    const abut_box box = abut_mesh_bounds(rest);
-    const double middle = 0.5 * (box.lo.y + box.hi.y) - abut_mesh_local_origin(rest).y;
-    ranked *order = malloc(all * sizeof *order);
-    uint32_t *place = malloc(all * sizeof *place), *corners = NULL, triangles = 0;
-    abut_vec3 *at = malloc(count * sizeof *at);
-    corners = malloc(3 * (size_t)abut_mesh_triangle_count(rest) * sizeof *corners);
-    abut_status status = order && place && at && corners ? ABUT_OK : no_memory();
-    if (!status && all < count)
-        status = bench_fail(ABUT_ERROR_LIMIT, "too few vertices for a cloth");
-    for (uint32_t i = 0; i < all && !status; i++) {
-        order[i] = (ranked){fabs(positions[i].y - middle), i};
-        place[i] = ABUT_NONE;
-    }
-    if (!status)
-        qsort(order, all, sizeof *order, by_key);
-    for (uint32_t i = 0; i < count && !status; i++)
-        kept[i] = order[i].vertex;
-    for (uint32_t i = 0; i < count && !status; i++) {
-        place[kept[i]] = i;
-        at[i] = positions[kept[i]];
-    }
-    for (uint32_t t = 0; t < abut_mesh_triangle_count(rest) && !status; t++) {
-        const uint32_t *c = indices + 3 * (size_t)t;
-        if (place[c[0]] == ABUT_NONE || place[c[1]] == ABUT_NONE || place[c[2]] == ABUT_NONE)
-            continue;
-        for (size_t k = 0; k < 3; k++)
-            corners[3 * (size_t)triangles + k] = place[c[k]];
-        triangles++;
-    }
-    abut_mesh_input input = abut_mesh_input_doubles(at, count, corners, triangles);
-    if (!status)
-        status = abut_mesh_create(NULL, &input, cloth);
-    free(order);
-    free(place);
-    free(corners);
-    free(at);
-    return status;
-}
-
-/* Area-weighted sums of the normals of triangles, normalised. */
-static void find_normals(const abut_mesh *mesh, const abut_vec3 *at, abut_vec3 *normals) {
-    const uint32_t *c = abut_mesh_indices(mesh);
-    memset(normals, 0, abut_mesh_vertex_count(mesh) * sizeof *normals);
-    for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++, c += 3) {
-        const abut_vec3 a = at[c[0]], b = at[c[1]], d = at[c[2]];
-        const double u[3] = {b.x - a.x, b.y - a.y, b.z - a.z};
-        const double v[3] = {d.x - a.x, d.y - a.y, d.z - a.z};
-        for (int k = 0; k < 3; k++) {
-            normals[c[k]].x += u[1] * v[2] - u[2] * v[1];
-            normals[c[k]].y += u[2] * v[0] - u[0] * v[2];
-            normals[c[k]].z += u[0] * v[1] - u[1] * v[0];
-        }
-    }
-    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
-        abut_vec3 *n = &normals[i];
-        const double length = sqrt(n->x * n->x + n->y * n->y + n->z * n->z);
-        const double scale = length > 0 ? 1 / length : 0;
-        *n = (abut_vec3){n->x * scale, n->y * scale, n->z * scale};
-    }
-}
-
-/* ---- frames ---- */
-
-static abut_status pose(const abut_character *character, uint32_t clip, double time,
-                        abut_character_matrix **bones, abut_vec3 **positions) {
-    abut_character_pose_options options = abut_character_pose_options_default();
-    const abut_character_info info = get_character_info(character);
-    options.clip = clip;
-    options.time = time;
-    *bones = malloc(info.bone_count * sizeof **bones);
-    *positions = malloc(info.vertex_count * sizeof **positions);
-    abut_status status =
-        *bones && *positions ? abut_character_pose(character, &options, *bones) : no_memory();
-    if (status)
-        return status;
-    return abut_character_skin(character, *bones, ABUT_CHARACTER_SKINNING_LINEAR, *positions);
-}
-
-/* The particles of a frame: `offset` is the height of each target above the surface. */
-static abut_status make_particles(const rival_scene *s, const abut_character *figure,
-                                  const uint32_t *kept, rival_frame *f) {
-    const abut_mesh *rest = abut_character_rest_mesh(figure);
-    const uint32_t all = abut_mesh_vertex_count(rest);
-    abut_vec3 *at = malloc(all * sizeof *at), *normals = malloc(all * sizeof *normals);
-    f->from = malloc(s->particles * sizeof *f->from);
-    f->to = malloc(s->particles * sizeof *f->to);
-    abut_status status = at && normals && f->from && f->to ? ABUT_OK : no_memory();
-    for (int now = 0; now < 2 && !status; now++) {
-        uint64_t random = 1;
-        status = abut_character_skin(figure, f->bones[now], ABUT_CHARACTER_SKINNING_LINEAR, at);
-        if (status)
-            break;
-        find_normals(rest, at, normals);
-        for (uint32_t i = 0; i < s->particles; i++) {
-            const abut_vec3 p = at[kept[i]], n = normals[kept[i]];
-            double offset = bench_random_real(&random, -0.004, 0.016);
-            const bool fast = bench_random(&random) % 50 == 0;
-            offset = now ? (fast ? -0.03 : offset) : fmax(offset, 0.008);
-            (now ? f->to : f->from)[i] =
-                (abut_vec3){p.x + offset * n.x, p.y + offset * n.y, p.z + offset * n.z};
-        }
-    }
-    free(at);
-    free(normals);
-    return status;
-}
 
 static uint32_t clip_named(const abut_character *character, const char *name) {
     const uint32_t count = get_character_info(character).clip_count;
@@ -269,41 +141,93 @@ static uint32_t clip_named(const abut_character *character, const char *name) {
     return 0;
 }
 
+static abut_status simulate(const condition *c, const rival_scene *s, uint32_t clip,
+                            rival_motion *motion) {
+    abut_garment_options options = abut_garment_options_default();
+    abut_garment *garment = NULL;
+    abut_character *shell = NULL;
+    options.kind = c->garment;
+    options.particles = c->particles;
+    abut_status status = c->figure == BALL ? rival_ball(0.098, 3, &shell)
+                                           : abut_garment_create(s->character, &options, &garment);
+    rival_clothing clothing = {.body = s->character,
+                               .cloth = garment ? abut_garment_character(garment) : shell,
+                               .clip = clip,
+                               .stride = c->figure == BALL ? QUICK_STRIDE : STRIDE,
+                               .seconds = c->figure == BALL
+                                              ? QUICK_SECONDS
+                                              : get_character_clip(s->character, clip).duration,
+                               .cell = s->cell};
+    if (!status)
+        status = rival_motion_simulate(NULL, &clothing, motion);
+    abut_garment_destroy(garment);
+    abut_character_destroy(shell);
+    return status;
+}
+
+/* Replays the recording of a condition, if there is a folder for them; otherwise simulates the
+ * cloth, and records it. */
+static abut_status find_motion(const condition *c, const rival_scene *s, uint32_t clip,
+                               rival_motion *motion) {
+    const char *folder = getenv("ABUT_BENCH_RECORDINGS");
+    char path[4096];
+    if (!folder || !*folder)
+        return simulate(c, s, clip, motion);
+    const int length = snprintf(path, sizeof path, "%s/condition-%u.abutm", folder, s->condition);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return bench_fail(ABUT_ERROR_FILE, "the path of ABUT_BENCH_RECORDINGS is too long");
+    FILE *file = fopen(path, "rb");
+    if (file) {
+        fclose(file);
+        return rival_motion_read(NULL, path, motion);
+    }
+    abut_status status = simulate(c, s, clip, motion);
+    return status ? status : rival_motion_write(motion, path);
+}
+
+/* ---- frames ---- */
+
+static abut_status make_frames(rival_scene *s, const rival_motion *motion, uint32_t clip,
+                               uint32_t stride) {
+    const uint32_t bones = get_character_info(s->character).bone_count;
+    s->frame_count = motion->frame_count;
+    s->frames = calloc(s->frame_count, sizeof *s->frames);
+    abut_character_matrix *at = calloc((size_t)s->frame_count * 2 * bones, sizeof *at);
+    abut_status status = s->frames && at ? ABUT_OK : no_memory();
+    for (uint32_t k = 0; k < s->frame_count && !status; k++)
+        for (uint32_t now = 0; now < 2 && !status; now++) {
+            rival_frame *f = &s->frames[k];
+            f->bones[now] = at + ((size_t)2 * k + now) * bones;
+            f->from = motion->from + (size_t)k * s->particles;
+            f->to = motion->to + (size_t)k * s->particles;
+            status = rival_bones(s->character, clip, ((k + 1) * stride - 1 + now) * RIVAL_SECONDS,
+                                 f->bones[now]);
+        }
+    return status;
+}
+
 static abut_status make(uint32_t number, rival_scene *s) {
     const condition *c = &conditions[number];
-    abut_character *figure = NULL;
-    uint32_t wanted = c->figure == BALL ? 320 : (uint32_t)(2 / 0.72 * c->particles);
-#ifdef ABUT_CHARACTER_FIGURE_TRIANGLES_MIN
-    if (number && wanted < ABUT_CHARACTER_FIGURE_TRIANGLES_MIN)
-        wanted = ABUT_CHARACTER_FIGURE_TRIANGLES_MIN;
-#endif
+    rival_motion motion = {0};
     s->condition = number;
     s->body_name = c->body;
     s->cloth_name = c->cloth;
     s->particles = c->particles;
     s->cell = 0.01;
     s->field_cell = c->figure == OGRE ? 0.035 : 0.01;
-    abut_status status =
-        get_figure(c->figure, c->figure == BALL ? 500 : c->triangles, &s->character);
-    if (!status)
-        status = get_figure(c->figure, wanted, &figure);
+    abut_status status = get_figure(c->figure, c->triangles, &s->character);
     if (status)
         return status;
     s->triangles = get_character_info(s->character).triangle_count;
     s->vertices = get_character_info(s->character).vertex_count;
-    uint32_t *kept = malloc(s->particles * sizeof *kept);
-    status = kept ? cut_cloth(figure, s->particles, kept, &s->cloth) : no_memory();
     const uint32_t clip = clip_named(s->character, "gymnastics");
-    for (int k = 0; k < RIVAL_FRAMES && !status; k++) {
-        rival_frame *f = &s->frames[k];
-        const double time = 0.6 + 1.6 * k;
-        for (int now = 0; now < 2 && !status; now++)
-            status = pose(s->character, clip, time + (now ? 0 : -1 / 60.0), &f->bones[now],
-                          &f->body[now]);
-        if (!status)
-            status = make_particles(s, figure, kept, f);
-    }
-    free(kept);
+    status = find_motion(c, s, clip, &motion);
+    if (!status && motion.particle_count != c->particles)
+        status = bench_fail(ABUT_ERROR_FORMAT, "condition %u has %u particles instead of %u",
+                            number, motion.particle_count, c->particles);
+    if (!status)
+        status = make_frames(s, &motion, clip, number ? STRIDE : QUICK_STRIDE);
+    s->cloth = motion.sheet;
     return status;
 }
 

@@ -1,14 +1,17 @@
-/* The spatial hash of triangles. Tuned: a table of three to six buckets for each expected cell
- * of the surface, and buckets half as large again as the body at rest requires. The paper has
- * 2,564,327 buckets of 20, for all bodies. */
+/* The spatial hash of triangles: with the table of the paper (section 9.4), the same for all
+ * bodies, and with one fitted to the body, which has three to six buckets for each expected cell of
+ * the surface, half as large again as the body at rest requires. */
 #include "hash_shared.h"
 #include "parts.h"
 
 #include <math.h>
 
+enum { PUBLISHED_BUCKETS = 2564327, PUBLISHED_CAPACITY = 20 };
+
 typedef struct hash_rival {
     rival base;
     hash_table table;
+    uint32_t updates;
 } hash_rival;
 
 typedef struct hash_work {
@@ -38,8 +41,9 @@ static void collide_range(void *user, size_t chunk, size_t begin, size_t end) {
 
 static abut_status update(rival *r, const abut_character_matrix *bones, abut_array positions) {
     hash_rival *h = (hash_rival *)r;
-    const size_t bytes = ((size_t)h->table.mask + 1) * sizeof(word32);
+    const size_t bytes = h->table.buckets * sizeof(word32);
     (void)bones;
+    h->updates++;
     if (!r->there) {
         hash_work work = {.h = h, .positions = positions.host};
         memset(r->here[RIVAL_COUNTS], 0, bytes);
@@ -69,7 +73,8 @@ static abut_status collide(rival *r, const rival_particles *p) {
     return ABUT_OK;
 }
 
-static abut_status lost(rival *r, word32 *full) {
+/* Entries that did not fit into their bucket, of all updates. */
+static abut_status count_lost(rival *r, word32 *full) {
     if (r->there)
         return abuti_kit_download(&r->kit, RIVAL_FULL, full, 1, sizeof *full);
     *full = *(const word32 *)r->here[RIVAL_FULL];
@@ -79,7 +84,7 @@ static abut_status lost(rival *r, word32 *full) {
 /* Creates buckets, and tests whether the body at rest fits into them. */
 static abut_status try_rest(hash_rival *h, abut_array positions, word32 *full) {
     rival *r = &h->base;
-    const size_t buckets = (size_t)h->table.mask + 1;
+    const size_t buckets = h->table.buckets;
     *full = 0;
     abut_status status = rival_put(r, RIVAL_COUNTS, NULL, buckets, sizeof(word32));
     if (!status)
@@ -89,10 +94,11 @@ static abut_status try_rest(hash_rival *h, abut_array positions, word32 *full) {
     status = rival_put(r, RIVAL_FULL, full, 1, sizeof *full);
     if (status)
         return status;
+    h->updates = 0;
     status = update(r, NULL, positions);
     if (status)
         return status;
-    return lost(r, full);
+    return count_lost(r, full);
 }
 
 static double area_of(const abut_mesh *mesh) {
@@ -110,19 +116,34 @@ static double area_of(const abut_mesh *mesh) {
     return sum;
 }
 
-static abut_status create(rival *r) {
-    hash_rival *h = (hash_rival *)r;
-    const double cells = 2 * area_of(r->rest) / (r->options.cell * r->options.cell);
+static abut_status put_triangles(hash_rival *h) {
+    rival *r = &h->base;
     h->table.inverse = (real)(1 / r->options.cell);
     h->table.reach = (real)(0.5 * r->options.cell);
     h->table.triangle_count = r->triangle_count;
-    h->table.mask = 1023;
-    while (h->table.mask < 3 * cells && h->table.mask < 1u << 24)
-        h->table.mask = 2 * h->table.mask + 1;
     abut_status status = rival_put(r, RIVAL_CORNERS, abut_mesh_indices(r->rest), r->triangle_count,
                                    3 * sizeof(uint32_t));
-    if (!status)
-        status = rival_put(r, RIVAL_TRIANGLES, NULL, r->triangle_count, sizeof(rival_triangle));
+    return status ? status
+                  : rival_put(r, RIVAL_TRIANGLES, NULL, r->triangle_count, sizeof(rival_triangle));
+}
+
+static abut_status create_published(rival *r) {
+    hash_rival *h = (hash_rival *)r;
+    word32 full = 0;
+    h->table.buckets = PUBLISHED_BUCKETS;
+    h->table.capacity = PUBLISHED_CAPACITY;
+    abut_status status = put_triangles(h);
+    return status ? status
+                  : try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
+}
+
+static abut_status create_fitted(rival *r) {
+    hash_rival *h = (hash_rival *)r;
+    const double cells = 2 * area_of(r->rest) / (r->options.cell * r->options.cell);
+    h->table.buckets = 1024;
+    while (h->table.buckets < 3 * cells && h->table.buckets < 1u << 25)
+        h->table.buckets *= 2;
+    abut_status status = put_triangles(h);
     word32 full = 1;
     for (h->table.capacity = 8; !status && full; h->table.capacity *= 2) {
         status = try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
@@ -135,8 +156,23 @@ static abut_status create(rival *r) {
     return try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
 }
 
+static abut_status lost(rival *r, double *entries) {
+    const hash_rival *h = (const hash_rival *)r;
+    word32 full = 0;
+    abut_status status = count_lost(r, &full);
+    *entries = h->updates ? (double)full / h->updates : 0;
+    return status;
+}
+
 const rival_methods rival_hash = {.name = "hash",
                                   .bytes = sizeof(hash_rival),
-                                  .create = create,
+                                  .create = create_published,
                                   .update = update,
-                                  .collide = collide};
+                                  .collide = collide,
+                                  .lost = lost};
+const rival_methods rival_fitted_hash = {.name = "fitted-hash",
+                                         .bytes = sizeof(hash_rival),
+                                         .create = create_fitted,
+                                         .update = update,
+                                         .collide = collide,
+                                         .lost = lost};

@@ -12,14 +12,14 @@
 typedef struct hash_table {
     real inverse; /* cells per unit */
     real reach;
-    word32 mask;     /* number of buckets, a power of two, minus one */
+    word32 buckets;
     word32 capacity; /* of a bucket */
     word32 triangle_count, unused;
 } hash_table;
 
 static inline word32 hash_bucket(const hash_table *table, int x, int y, int z) {
     word32 key = (word32)x * 73856093u ^ (word32)y * 19349663u ^ (word32)z * 83492791u;
-    return (key ^ key >> 15) & table->mask;
+    return (key ^ key >> 15) % table->buckets;
 }
 
 /* Returns whether the projection of a cell's square, from (x, y) on, is on the inner side of an

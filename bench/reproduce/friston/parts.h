@@ -55,6 +55,7 @@ typedef struct rival_methods {
     /* Both at once; may be null. */
     abut_status (*step)(rival *r, const abut_character_matrix *bones, abut_array positions,
                         const rival_particles *particles);
+    abut_status (*lost)(rival *r, double *entries); /* may be null */
     uint64_t (*memory)(const rival *r); /* in addition to the table of buffers; may be null */
     void (*destroy)(rival *r);          /* may be null */
     bool takes_arrays;                  /* particles of the host need not be uploaded for it */
@@ -73,8 +74,8 @@ struct rival {
     abuti_kit kit;
 };
 
-extern const rival_methods rival_band, rival_field_methods, rival_hash, rival_tree,
-    rival_nearest_methods, rival_sweep, rival_radial;
+extern const rival_methods rival_band, rival_field_methods, rival_hash, rival_fitted_hash,
+    rival_tree, rival_nearest_methods, rival_sweep, rival_radial;
 
 /* Allocates a buffer, and copies its content unless `data` is null. On a device failures are
  * stored in the queue. */

@@ -21,13 +21,10 @@ static const abuti_kernel_source sources[RIVAL_KERNELS] = {
 static const abuti_kit_table table = {sources, RIVAL_KERNELS, RIVAL_MEMORIES, rival_modules};
 
 static const rival_methods *const all[RIVAL_KINDS] = {
-    [RIVAL_BAND] = &rival_band,
-    [RIVAL_FIELD] = &rival_field_methods,
-    [RIVAL_HASH] = &rival_hash,
-    [RIVAL_TREE] = &rival_tree,
-    [RIVAL_NEAREST] = &rival_nearest_methods,
-    [RIVAL_SWEEP] = &rival_sweep,
-    [RIVAL_RADIAL] = &rival_radial,
+    [RIVAL_BAND] = &rival_band,   [RIVAL_FIELD] = &rival_field_methods,
+    [RIVAL_HASH] = &rival_hash,   [RIVAL_FITTED_HASH] = &rival_fitted_hash,
+    [RIVAL_TREE] = &rival_tree,   [RIVAL_NEAREST] = &rival_nearest_methods,
+    [RIVAL_SWEEP] = &rival_sweep, [RIVAL_RADIAL] = &rival_radial,
 };
 
 const char *rival_name(rival_kind kind) {
@@ -171,6 +168,11 @@ abut_status rival_step(rival *r, const abut_character_matrix *bones, abut_array 
 
 abut_status rival_finish(rival *r) {
     return r->there ? abuti_kit_finish(&r->kit) : ABUT_OK;
+}
+
+abut_status rival_lost(rival *r, double *entries) {
+    *entries = 0;
+    return r->methods->lost ? r->methods->lost(r, entries) : ABUT_OK;
 }
 
 void rival_clock_start(rival *r) {

@@ -5,7 +5,8 @@
  * band      narrow band of distances with one grid per bone, computed again each frame from
  *           the box of every triangle (their section 9.3)
  * field     distance field of the whole body by abut_field, computed again each frame in a band
- * hash      spatial hash of triangles (their section 9.2)
+ * hash      spatial hash of triangles, with a table of their size (their sections 9.2 and 9.4)
+ * fitted-hash  the same, with a table fitted to the body
  * tree      BVH of uniform depth with eight children per node, refitted (their section 9.1)
  * nearest   exact nearest points with sign, on a refitted abut_bvh
  * sweep     abut_sweep of cloth against body, which misses no impact
@@ -22,6 +23,7 @@ typedef enum rival_kind {
     RIVAL_BAND = 0,
     RIVAL_FIELD,
     RIVAL_HASH,
+    RIVAL_FITTED_HASH,
     RIVAL_TREE,
     RIVAL_NEAREST,
     RIVAL_SWEEP,
@@ -59,6 +61,8 @@ abut_status rival_step(rival *r, const abut_character_matrix *bones, abut_array 
 abut_status rival_finish(rival *r);
 /* Memory beyond the mesh. */
 uint64_t rival_bytes(const rival *r);
+/* Entries per update that did not fit into a bucket of a hash, and are lost; otherwise 0. */
+abut_status rival_lost(rival *r, double *entries);
 
 /* The device's own time from the first launch to the last between the two; 0 for methods that
  * only report completion. */

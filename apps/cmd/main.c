@@ -427,7 +427,9 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     if (!tool->command->forks)
         tool_make_context(tool);
     view_open(tool, arguments);
+    live_open(tool, arguments);
     int code = tool->command->run(tool, arguments);
+    live_close(tool);
     view_report(tool, code);
     abut_context_destroy(tool->context);
     return code;

@@ -426,8 +426,8 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
         tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands", SHARED_COMMANDS);
     if (!tool->command->forks)
         tool_make_context(tool);
+    live_check(tool, arguments);
     view_open(tool, arguments);
-    live_open(tool, arguments);
     int code = tool->command->run(tool, arguments);
     live_close(tool);
     view_report(tool, code);

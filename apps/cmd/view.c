@@ -87,12 +87,10 @@ static int run_live(tool_run *tool, const tool_arguments *arguments, viewing *v)
     const tool_given *page = option_any(arguments, "out|title|clip");
     if (page)
         tool_refuse(tool, "--%s does not apply to --live", page->option->name);
-    if (tool->out.json)
-        tool_refuse(tool, "--json does not apply to --live");
     read_results(tool, arguments, v);
     camera_read(tool, arguments, &v->camera);
     results_name(v);
-    view_live(tool, v);
+    view_live(tool, arguments, v);
     free_results(v);
     return CODE_FINE;
 }

@@ -199,7 +199,7 @@ static bool respond(live_viewing *l, const abut_live_event *events, size_t count
     return true;
 }
 
-void view_live(tool_run *tool, const viewing *v) {
+void view_live(tool_run *tool, const tool_arguments *arguments, const viewing *v) {
     abut_live_event events[ABUT_LIVE_EVENT_MAX];
     live_viewing l = {.tool = tool, .v = v};
     l.bodies = tool_array(BODIES_MAX, sizeof *l.bodies);
@@ -209,6 +209,7 @@ void view_live(tool_run *tool, const viewing *v) {
         for (uint32_t j = i + 1; j < l.count; j++)
             compute_pair(&l, &l.pairs[i * l.count + j], i, j);
     progress_erase(tool->progress);
+    live_open(tool, arguments, ABUT_LIVE_CONTROL_RESET | ABUT_LIVE_CONTROL_STOP);
     size_t count = 0;
     do {
         show(&l);

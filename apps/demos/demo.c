@@ -36,8 +36,8 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
         : line                            ? "png"
         : pass                            ? "png|plot|frames|resolution|compare|device"
         : clash                           ? "png|bodies|seed"
-        : !strcmp(which, "stairs")        ? "png|bodies|frames|seed|resolution|compare|device"
-        : fall                            ? "png|bodies|frames|seed|resolution|compare|device|model"
+        : !strcmp(which, "stairs") ? "png|bodies|frames|seed|resolution|compare|device|live|port"
+        : fall ? "png|bodies|frames|seed|resolution|compare|device|model|live|port"
         : word_in(which, DEMO_GARMENTS)
             ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|ease|"
               "wind|method|self|outside"
@@ -102,6 +102,9 @@ static const tool_option options[] = {
     FLAG("compare", "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, "
                     "bounce: also find pairs by CInDeR as published, one for each pixel; letters: "
                     "also by distance fields, built again in each frame"),
+    LIVE_OPTIONS("stairs, snow, bounce: serve a page on this machine that shows the scene while it "
+                 "runs; snow, bounce: drag the model to move or turn it. Runs until Ctrl-C, unless "
+                 "--frames is given"),
     {0}};
 
 const tool_command command_demo = {
@@ -134,6 +137,8 @@ const tool_command command_demo = {
         "Images find the overlaps (examples/layers), and every frame is compared with exact tests. "
         "Prints the number of pairs found, missed and false. The exit code is 3 if the exact "
         "methods differ, or an overlap of two pixels was missed.\n\n"
+        "With --live the page shows the scene while it runs, without comparisons: drag the model "
+        "of snow or bounce to move it, with Shift to turn it.\n\n"
         "clash: an assembly of 2,000 generated parts (bolts in plates, pipes through walls, flush "
         "boxes, duplicates, a pin inside a block). Compares the result of 'abut interfere "
         "--touching' with the known one. The exit code is 3 if they differ.\n\n"
@@ -166,6 +171,7 @@ const tool_command command_demo = {
                 "  abut demo stairs --png stairs.png\n"
                 "  abut demo stairs --bodies 50 --compare\n"
                 "  abut demo snow --png snow.png\n"
+                "  abut demo snow --live\n"
                 "  abut demo bounce --png bounce.png\n"
                 "  abut demo clash --png clash.png\n"
                 "  abut demo sleeve --png sleeve.png\n"

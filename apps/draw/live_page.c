@@ -16,16 +16,23 @@ struct tool_live {
     double next; /* time of the next frame */
     bool is_paused;
     uint32_t steps; /* frames to show while it is paused */
+    abut_live_event events[ABUT_LIVE_EVENT_MAX];
+    size_t event_count;
 };
 
-void live_open(tool_run *tool, const tool_arguments *arguments) {
+void live_check(tool_run *tool, const tool_arguments *arguments) {
+    if (option_given(arguments, "port") && !option_given(arguments, "live"))
+        tool_refuse(tool, "--port requires --live");
+    if (option_given(arguments, "live") && tool->out.json)
+        tool_refuse(tool, "--json does not apply to --live");
+}
+
+void live_open(tool_run *tool, const tool_arguments *arguments, uint32_t controls) {
     const tool_given *live = option_given(arguments, "live"),
                      *port = option_given(arguments, "port");
     abut_live_options options = abut_live_options_default();
     abut_live_info info = abut_live_info_default();
     tool_text script = {0}, title = {0};
-    if (port && !live)
-        tool_refuse(tool, "--port requires --live");
     if (!live)
         return;
     option_range(tool, port, 1, 65535, "");
@@ -42,9 +49,7 @@ void live_open(tool_run *tool, const tool_arguments *arguments) {
     options.title = text_of(&title);
     options.command = tool->command->name;
     options.unit = option_words(arguments, "unit", NULL);
-    options.controls = ABUT_LIVE_CONTROL_PAUSE;
-    if (word_in(tool->command->name, "view"))
-        options.controls = ABUT_LIVE_CONTROL_RESET | ABUT_LIVE_CONTROL_STOP;
+    options.controls = controls;
     ensure(abut_live_create(tool->context, &options, &made->live));
     ensure(abut_live_get_info(made->live, &info));
     tool->live = made;
@@ -111,28 +116,45 @@ size_t live_poll(tool_run *tool, double seconds, abut_live_event events[ABUT_LIV
     }
 }
 
+/* Waits for events, and responds to those of pauses. */
 static void control_frames(tool_run *tool, double seconds) {
     tool_live *live = tool->live;
-    abut_live_event events[ABUT_LIVE_EVENT_MAX];
-    const size_t count = live_poll(tool, seconds, events);
+    const size_t count = live_poll(tool, seconds, live->events);
+    live->event_count = 0;
     for (size_t i = 0; i < count; i++) {
-        const abut_live_event_kind kind = events[i].kind;
-        if (kind == ABUT_LIVE_EVENT_PAUSE || kind == ABUT_LIVE_EVENT_STEP)
-            live->is_paused = true;
-        live->steps += kind == ABUT_LIVE_EVENT_STEP;
-        if (kind == ABUT_LIVE_EVENT_CONTINUE)
+        const abut_live_event event = live->events[i];
+        if (event.kind == ABUT_LIVE_EVENT_CONTINUE)
             live->is_paused = false;
+        else if (event.kind == ABUT_LIVE_EVENT_PAUSE || event.kind == ABUT_LIVE_EVENT_STEP)
+            live->is_paused = true;
+        else
+            live->events[live->event_count++] = event;
+        live->steps += event.kind == ABUT_LIVE_EVENT_STEP;
     }
 }
 
-void live_show_frame(tool_run *tool, const abut_picture *picture, const live_caption *caption,
+const abut_live_event *live_events(const tool_run *tool, size_t *count) {
+    *count = tool->live ? tool->live->event_count : 0;
+    return tool->live ? tool->live->events : NULL;
+}
+
+/* Waits until a page is open. */
+static void wait_for_page(tool_run *tool) {
+    abut_live_info info = abut_live_info_default();
+    progress_erase(tool->progress);
+    do {
+        control_frames(tool, SLICE / 2);
+        ensure(abut_live_get_info(tool->live->live, &info));
+    } while (!info.page_count);
+}
+
+bool live_show_frame(tool_run *tool, const abut_picture *picture, const live_caption *caption,
                      double seconds) {
     tool_live *live = tool->live;
-    abut_live_info info = abut_live_info_default();
     tool_text text = {0};
     live_caption shown = *caption;
     if (!live)
-        return;
+        return true;
     text_print(&text, "frame %llu, %.2f s", (unsigned long long)live->frames,
                (double)live->frames * seconds);
     if (caption->text)
@@ -140,14 +162,14 @@ void live_show_frame(tool_run *tool, const abut_picture *picture, const live_cap
     shown.text = text_of(&text);
     live_show(tool, picture, &shown);
     text_free(&text);
-    while (!live->frames && !info.page_count) {
-        ensure(abut_live_get_info(live->live, &info));
-        control_frames(tool, SLICE / 2);
-    }
+    if (!live->frames)
+        wait_for_page(tool);
+    const double wait = live->next - seconds_now();
+    control_frames(tool, live->is_paused ? SLICE : fmax(0, wait));
+    if (live->is_paused && !live->steps)
+        return false;
     live->frames++;
-    do {
-        control_frames(tool, live->is_paused ? SLICE : fmax(0, live->next - seconds_now()));
-    } while (live->is_paused && !live->steps);
     live->steps -= live->steps > 0;
     live->next = fmax(live->next + seconds, seconds_now());
+    return true;
 }

@@ -147,8 +147,11 @@ void view_rate(tool_view *view, double seconds);
 
 typedef struct tool_live tool_live;
 
-/* Serves a live page if --live is given, and prints its URL to standard error. */
-void live_open(tool_run *tool, const tool_arguments *arguments);
+/* Reports an error if options cannot be combined with --live. */
+void live_check(tool_run *tool, const tool_arguments *arguments);
+/* Serves a live page with these buttons if --live is given, and prints its URL to standard
+ * error. */
+void live_open(tool_run *tool, const tool_arguments *arguments, uint32_t controls);
 /* What --live shows of a picture besides its content; all members may be null. */
 typedef struct live_caption {
     const tool_legend *legend; /* names by colour */
@@ -158,9 +161,12 @@ typedef struct live_caption {
 /* Shows a picture, if there is a page. */
 void live_show(tool_run *tool, const abut_picture *picture, const live_caption *caption);
 /* The same for a frame of a simulation with so many seconds between frames: the first one waits
- * until a page is open, and all of them until the user continues after a pause. */
-void live_show_frame(tool_run *tool, const abut_picture *picture, const live_caption *caption,
+ * until a page is open. Returns whether the simulation continues; otherwise the user has paused it,
+ * and the caller responds to events and shows the frame again. True if there is no page. */
+bool live_show_frame(tool_run *tool, const abut_picture *picture, const live_caption *caption,
                      double seconds);
+/* The events that live_show_frame() did not use itself: all but those of pauses. */
+const abut_live_event *live_events(const tool_run *tool, size_t *count);
 /* Stores the events of the page since the last call; waits for one for at most `seconds`. Ends the
  * run if it is cancelled. */
 size_t live_poll(tool_run *tool, double seconds, abut_live_event events[ABUT_LIVE_EVENT_MAX]);

@@ -7,7 +7,9 @@
 static void check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
-        if (!word_in(name, allowed) && !word_in(name, "html|json|quiet|threads|help"))
+        const bool is_film = !word_in(arguments->operands[0], "line|clash");
+        if (!word_in(name, allowed) && !word_in(name, "html|json|quiet|threads|help") &&
+            !(is_film && word_in(name, "live|port")))
             tool_refuse(tool, "--%s does not apply to demo %s", name, arguments->operands[0]);
     }
 }
@@ -36,8 +38,8 @@ static int run_demo(tool_run *tool, const tool_arguments *arguments) {
         : line                            ? "png"
         : pass                            ? "png|plot|frames|resolution|compare|device"
         : clash                           ? "png|bodies|seed"
-        : !strcmp(which, "stairs") ? "png|bodies|frames|seed|resolution|compare|device|live|port"
-        : fall ? "png|bodies|frames|seed|resolution|compare|device|model|live|port"
+        : !strcmp(which, "stairs")        ? "png|bodies|frames|seed|resolution|compare|device"
+        : fall                            ? "png|bodies|frames|seed|resolution|compare|device|model"
         : word_in(which, DEMO_GARMENTS)
             ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|ease|"
               "wind|method|self|outside"
@@ -102,9 +104,9 @@ static const tool_option options[] = {
     FLAG("compare", "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, "
                     "bounce: also find pairs by CInDeR as published, one for each pixel; letters: "
                     "also by distance fields, built again in each frame"),
-    LIVE_OPTIONS("stairs, snow, bounce: serve a page on this machine that shows the scene while it "
-                 "runs; snow, bounce: drag the model to move or turn it. Runs until Ctrl-C, unless "
-                 "--frames is given"),
+    LIVE_OPTIONS("serve a page on this machine that shows the frames while they are computed; not "
+                 "for line and clash. snow, bounce: drag the model to move or turn it. stairs, "
+                 "snow, bounce: run until Ctrl-C, unless --frames is given"),
     {0}};
 
 const tool_command command_demo = {
@@ -137,8 +139,8 @@ const tool_command command_demo = {
         "Images find the overlaps (examples/layers), and every frame is compared with exact tests. "
         "Prints the number of pairs found, missed and false. The exit code is 3 if the exact "
         "methods differ, or an overlap of two pixels was missed.\n\n"
-        "With --live the page shows the scene while it runs, without comparisons: drag the model "
-        "of snow or bounce to move it, with Shift to turn it.\n\n"
+        "With --live a page shows these while they run, without comparisons: drag the model of "
+        "snow or bounce to move it, with Shift to turn it.\n\n"
         "clash: an assembly of 2,000 generated parts (bolts in plates, pipes through walls, flush "
         "boxes, duplicates, a pin inside a block). Compares the result of 'abut interfere "
         "--touching' with the known one. The exit code is 3 if they differ.\n\n"

@@ -135,7 +135,7 @@ static void draw_bodies_of_frame(const showing *s, abut_picture **picture) {
 static void render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
-    if (!due && !s->film.page)
+    if (!due && !film_needs_all(&s->film))
         return;
     abut_picture *picture = NULL;
     draw_bodies_of_frame(s, &picture);
@@ -297,8 +297,8 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&s.film.legend, (abut_colour){0.80f, 0.62f, 0.42f, 1}, "obstacle");
     legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "obstacle");
     legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "overlaps of pairs");
-    if (png)
-        film_start(tool, &s.film, png->words, 1.0 / 60);
+    if (!live)
+        film_open(tool, arguments, &s.film, 1.0 / 60);
     progress_start(tool->progress, names[options.kind]);
     if (model)
         options.model = mesh_read(tool, model->words);

@@ -96,7 +96,7 @@ ABUT_LIST(abut_live_event)
 ABUT_API abut_status abut_live_create(abut_context *context, const abut_live_options *options,
                                       abut_live **live);
 /* Stops the server. Open pages keep the last frame and say that the program has ended. Waits up to
- * half a second for pages that have not received that frame. Null is allowed. No other thread may
+ * three seconds for pages that have not received that frame. Null is allowed. No other thread may
  * use it. */
 ABUT_API void abut_live_destroy(abut_live *live);
 /* Stores the URL of the page and the state of the server. `info->size` must be set. Thread-safe. */

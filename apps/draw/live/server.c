@@ -34,7 +34,7 @@ enum { CONNECTIONS_MAX = 16, IN_BYTES = LIVE_HEAD_MAX + LIVE_BODY_MAX, HEAD_BYTE
 #define IDLE_SECONDS 30.0   /* between two requests of a connection */
 #define HOLD_SECONDS 10.0   /* until a request for the next frame is answered without one */
 #define ANSWER_TIMEOUTS 6.0 /* an answer may take this many times as long as a request */
-#define LAST_SECONDS 0.5    /* for pages without the last frame, when the program ends */
+#define LAST_SECONDS 3.0    /* for pages without the last frame, when the program ends */
 
 typedef enum connection_state { CLOSED, READING, WAITING, WRITING } connection_state;
 

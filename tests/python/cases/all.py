@@ -2,8 +2,10 @@
 
 import doctest
 import importlib
+import os
 import pathlib
 import sys
+import tempfile
 import unittest
 
 import abut
@@ -15,6 +17,7 @@ MODULES = (
     "device",
     "field",
     "layers",
+    "live",
     "manager",
     "maps",
     "mesh",
@@ -26,6 +29,10 @@ MODULES = (
     "world",
 )
 
+viewer = tempfile.NamedTemporaryFile(suffix=".js")  # live pages of doctests serve it; nobody opens them
+viewer.write(b"// the viewer")
+viewer.flush()
+os.environ.setdefault("ABUT_VIEWER", viewer.name)
 suite = unittest.TestSuite([doctest.DocTestSuite(abut)])
 for name in MODULES:
     suite.addTest(doctest.DocTestSuite(importlib.import_module(f"abut.{name}")))

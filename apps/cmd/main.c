@@ -97,6 +97,7 @@ static int finish_run(tool_run *tool, int code) {
 }
 
 _Noreturn void tool_end(tool_run *tool, int code) {
+    live_close(tool); /* its page gets the last frame */
     if (tool->error_pipe) {
         ssize_t put = write(tool->error_pipe, text_of(tool->complaint), tool->complaint->used);
         _exit(put < 0 ? CODE_WORK : code);

@@ -60,10 +60,10 @@ void live_open(tool_run *tool, const tool_arguments *arguments, uint32_t control
 }
 
 void live_close(tool_run *tool) {
-    if (!tool->live)
-        return;
-    abut_live_destroy(tool->live->live);
+    tool_live *live = tool->live;
     tool->live = NULL;
+    if (live)
+        abut_live_destroy(live->live);
 }
 
 /* The name of a colour in the legend, or null. */
@@ -107,10 +107,8 @@ size_t live_poll(tool_run *tool, double seconds, abut_live_event events[ABUT_LIV
     for (;;) {
         const double left = end - seconds_now();
         ensure(abut_live_poll(tool->live->live, fmin(fmax(left, 0), SLICE), &list));
-        if (tool_cancelled()) {
-            live_close(tool);
+        if (tool_cancelled())
             tool_fail(tool, ABUT_ERROR_CANCELLED);
-        }
         if (list.count || left <= SLICE)
             return (size_t)list.count;
     }

@@ -1,5 +1,6 @@
 """Runs the doctests of the package and all cases beside this file; an argument picks some by name."""
 
+import atexit
 import doctest
 import importlib
 import os
@@ -30,6 +31,7 @@ MODULES = (
 )
 
 viewer = tempfile.NamedTemporaryFile(suffix=".js")  # live pages of doctests serve it; nobody opens them
+atexit.register(viewer.close)
 viewer.write(b"// the viewer")
 viewer.flush()
 os.environ.setdefault("ABUT_VIEWER", viewer.name)

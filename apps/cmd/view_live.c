@@ -32,6 +32,7 @@ typedef struct live_viewing {
     uint32_t count;
     live_pair *pairs; /* of i < j at i * count + j */
     double size;      /* of the scene */
+    const char *unit; /* of lengths, or "" */
     tool_legend legend;
 } live_viewing;
 
@@ -115,10 +116,12 @@ static void print_pair(const live_viewing *l, const live_pair *pair, tool_text *
     const size_t at = (size_t)(pair - l->pairs);
     text_print(to, "%s – %s: ", l->bodies[at / l->count].name, l->bodies[at % l->count].name);
     if (pair->separation.relation == ABUT_PAIR_APART)
-        text_print(to, "distance %.6g", pair->separation.distance);
+        text_print(to, "distance %.6g%s%s", pair->separation.distance, *l->unit ? " " : "",
+                   l->unit);
     else
-        text_print(to, "%llu contacts, penetration depth %.6g",
-                   (unsigned long long)pair->found.contacts.count, pair->depth);
+        text_print(to, "%llu contacts, penetration depth %.6g%s%s",
+                   (unsigned long long)pair->found.contacts.count, pair->depth,
+                   *l->unit ? " " : "", l->unit);
 }
 
 static void print_reliability(const live_pair *pair, tool_text *to) {
@@ -201,7 +204,8 @@ static bool respond(live_viewing *l, const abut_live_event *events, size_t count
 
 void view_live(tool_run *tool, const tool_arguments *arguments, const viewing *v) {
     abut_live_event events[ABUT_LIVE_EVENT_MAX];
-    live_viewing l = {.tool = tool, .v = v};
+    live_viewing l = {
+        .tool = tool, .v = v, .unit = option_words(arguments, "unit", "")};
     l.bodies = tool_array(BODIES_MAX, sizeof *l.bodies);
     add_bodies(&l);
     l.pairs = tool_array((size_t)l.count * l.count, sizeof *l.pairs);

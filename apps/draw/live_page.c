@@ -38,9 +38,8 @@ void live_open(tool_run *tool, const tool_arguments *arguments, uint32_t control
     option_range(tool, port, 1, 65535, "");
     tool_live *made = tool_alloc(sizeof *made);
     view_script(tool, &script);
-    text_add(&title, tool->command->name);
     for (size_t i = 0; i < arguments->operand_count && i < 4; i++) {
-        text_add(&title, i ? ", " : " ");
+        text_add(&title, i ? ", " : "");
         text_safe(&title, path_name(arguments->operands[i]));
     }
     options.script = script.data;

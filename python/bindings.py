@@ -29,7 +29,7 @@ SCALARS = {
 
 # Functions that are not in libabut, by the start of their names; the other libraries are beside it.
 LIBRARIES = {
-    "picture": ("abut_picture_",),
+    "picture": ("abut_picture_", "abut_live_"),
     "figures": ("abut_garment_", "abut_character_figure_", "abut_character_create_figure", "abut_character_create_named"),
 }
 

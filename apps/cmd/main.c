@@ -97,6 +97,7 @@ static int finish_run(tool_run *tool, int code) {
 }
 
 _Noreturn void tool_end(tool_run *tool, int code) {
+    live_close(tool); /* its page gets the last frame */
     if (tool->error_pipe) {
         ssize_t put = write(tool->error_pipe, text_of(tool->complaint), tool->complaint->used);
         _exit(put < 0 ? CODE_WORK : code);
@@ -426,8 +427,10 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
         tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands", SHARED_COMMANDS);
     if (!tool->command->forks)
         tool_make_context(tool);
+    live_check(tool, arguments);
     view_open(tool, arguments);
     int code = tool->command->run(tool, arguments);
+    live_close(tool);
     view_report(tool, code);
     abut_context_destroy(tool->context);
     return code;

@@ -130,7 +130,7 @@ static void draw_frame(simulating *s, uint32_t frame) {
     const bool due = s->film.pixels && s->film.taken < FILM_FRAMES &&
                      (uint64_t)frame * FILM_FRAMES >= wanted * s->frames;
     abut_picture *picture = NULL;
-    if (!due && !s->film.page)
+    if (!due && !film_needs_all(&s->film))
         return;
     ensure(abut_picture_create(s->sim.tool->context, &s->camera, &picture));
     picture_include(picture, s->view);
@@ -472,8 +472,7 @@ static void load_scene(simulating *s, const tool_arguments *arguments) {
 
 static void start_film(simulating *s, const tool_arguments *arguments) {
     tool_run *tool = s->sim.tool;
-    const tool_given *png = picture_given(arguments);
-    if (!png)
+    if (!picture_given(arguments) && !option_given(arguments, "live"))
         return;
     s->camera = abut_picture_options_default();
     s->camera.width = FILM_WIDTH;
@@ -482,7 +481,7 @@ static void start_film(simulating *s, const tool_arguments *arguments) {
     for (uint32_t i = 0; i < s->sim.body_count; i++)
         legend_add(&s->film.legend, colour_of(&s->sim, i), "%s", s->sim.bodies[i].scene->name);
     find_view(s);
-    film_start(tool, &s->film, png->words, 1 / s->fps);
+    film_open(tool, arguments, &s->film, 1 / s->fps);
 }
 
 static int run_simulate(tool_run *tool, const tool_arguments *arguments) {
@@ -527,6 +526,8 @@ static const tool_option options[] = {
     PAGE_OPTION,
     CAMERA_OPTIONS("iso"),
     DEVICE_OPTION,
+    LIVE_OPTIONS("serve a page on this machine that shows the frames while they are computed; "
+                 "starts when the page is open"),
     {0}};
 
 const tool_command command_simulate = {
@@ -545,6 +546,7 @@ const tool_command command_simulate = {
     .found = "cloth intersects something in a frame (with --check)",
     .examples = "  abut simulate scene.json --record scene.abutm --html film.html\n"
                 "  abut simulate scene.json --frames 600 --check --json\n"
+                "  abut simulate scene.json --live\n"
                 "  abut simulate scene.json --state run.state\n"
                 "  abut simulate scene.json --resume run.state --state run.state\n",
     .options = options,

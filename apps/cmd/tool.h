@@ -108,6 +108,12 @@ void option_length(struct tool_run *tool, const tool_given *given);
     OPTION("html", "FILE", TEXT, \
            "write an interactive page for a browser: one HTML file, no network access")
 
+/* The entries of --live. */
+#define LIVE_OPTIONS(help)                                                                    \
+    FLAG("live", help), OPTION("port", "N", COUNT,                                            \
+                               "--live: port of the page on this machine (default: any that " \
+                               "is free)")
+
 /* ---- device.c ---- */
 
 /* The entry of --device in a table of options. */
@@ -221,6 +227,7 @@ typedef struct tool_run {
     tool_output out;
     struct progress *progress;
     struct tool_view *view;   /* the page of --html, or null */
+    struct tool_live *live;   /* the page of --live, or null */
     abut_vec3 up;             /* up axis of the first mesh that defines one; all zero = none */
     const char *where;        /* prefix of messages about an invalid command line; null = none */
     tool_text *complaint;     /* receives errors instead of standard error; null = standard error */

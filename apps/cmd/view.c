@@ -82,6 +82,19 @@ static void free_results(viewing *v) {
     }
 }
 
+/* abut view --live */
+static int run_live(tool_run *tool, const tool_arguments *arguments, viewing *v) {
+    const tool_given *page = option_any(arguments, "out|title|clip");
+    if (page)
+        tool_refuse(tool, "--%s does not apply to --live", page->option->name);
+    read_results(tool, arguments, v);
+    camera_read(tool, arguments, &v->camera);
+    results_name(v);
+    view_live(tool, arguments, v);
+    free_results(v);
+    return CODE_FINE;
+}
+
 static int run_view(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *to = option_given(arguments, "out"),
                      *title = option_given(arguments, "title"),
@@ -94,6 +107,8 @@ static int run_view(tool_run *tool, const tool_arguments *arguments) {
     if (arguments->operand_count > RESULTS_MAX)
         tool_refuse(tool, "a page can show at most %d files", RESULTS_MAX);
     camera_read(tool, arguments, &v.camera);
+    if (option_given(arguments, "live"))
+        return run_live(tool, arguments, &v);
     view_open_path(tool, to ? to->words : "view.html");
     if (title)
         view_title(tool->view, "%s", title->words);
@@ -123,6 +138,8 @@ static const tool_option options[] = {
     FLAG("edges", "show the edges of the triangles at first"),
     FLAG("flat", "shade each triangle with its own normal instead of smoothly"),
     CAMERA_OPTIONS("iso"),
+    LIVE_OPTIONS("serve a page on this machine instead: drag bodies and see their contacts or "
+                 "their distance"),
     {0}};
 
 const tool_command command_view = {
@@ -136,6 +153,10 @@ const tool_command command_view = {
         "A RESULT is a mesh, a scene (.json), a signed distance field (.abutf: a movable slice, "
         "and isosurfaces), a recording (.abutm), a character (.glb or mannequin, ogre ...) with "
         "its clip, or a table of contacts or points (.csv, .txt, .xyz) with columns x, y, z.\n\n"
+        "With --live no file is written. The command serves a page to browsers of this machine "
+        "until Ctrl-C, and prints its URL. Drag a body to move it, with Shift to rotate it. The "
+        "page shows the contacts and the penetration depth of bodies that touch, otherwise the "
+        "closest points and the distance.\n\n"
         "Commands that draw pictures also write such a page, with --html FILE.\n\n"
         "The script of the viewer is built once by 'viewer/build' in the sources of abut. The "
         "command searches for it beside the program, in share/abut, and at the path in "
@@ -144,7 +165,8 @@ const tool_command command_view = {
                 "  abut view part.ply part.abutf -o field.html\n"
                 "  abut view sleeve.abutm -o sleeve.html\n"
                 "  abut contacts a.ply b.ply --out contacts.csv\n"
-                "  abut view a.ply b.ply contacts.csv -o contacts.html\n",
+                "  abut view a.ply b.ply contacts.csv -o contacts.html\n"
+                "  abut view a.ply b.ply --live\n",
     .options = options,
     .operand_range = {1, UINT32_MAX},
     .run = run_view,

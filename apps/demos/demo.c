@@ -7,7 +7,9 @@
 static void check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
-        if (!word_in(name, allowed) && !word_in(name, "html|json|quiet|threads|help"))
+        const bool is_film = !word_in(arguments->operands[0], "line|clash");
+        if (!word_in(name, allowed) && !word_in(name, "html|json|quiet|threads|help") &&
+            !(is_film && word_in(name, "live|port")))
             tool_refuse(tool, "--%s does not apply to demo %s", name, arguments->operands[0]);
     }
 }
@@ -108,6 +110,9 @@ static const tool_option options[] = {
     FLAG("compare", "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, "
                     "bounce: also find pairs by CInDeR as published, one for each pixel; letters: "
                     "also by distance fields, built again in each frame"),
+    LIVE_OPTIONS("serve a page on this machine that shows the frames while they are computed; not "
+                 "for line and clash. snow, bounce: drag the model to move or turn it. stairs, "
+                 "snow, bounce: run until Ctrl-C, unless --frames is given"),
     {0}};
 
 const tool_command command_demo = {
@@ -142,6 +147,8 @@ const tool_command command_demo = {
         "methods differ, or an overlap of two pixels was missed. With --speed it also prints how "
         "many of the pairs that touch between two frames the images of both frames show, and how "
         "many sweeps find; one that sweeps miss is exit code 3, too.\n\n"
+        "With --live a page shows these while they run, without comparisons: drag the model of "
+        "snow or bounce to move it, with Shift to turn it.\n\n"
         "clash: an assembly of 2,000 generated parts (bolts in plates, pipes through walls, flush "
         "boxes, duplicates, a pin inside a block). Compares the result of 'abut interfere "
         "--touching' with the known one. The exit code is 3 if they differ.\n\n"
@@ -175,6 +182,7 @@ const tool_command command_demo = {
                 "  abut demo stairs --bodies 50 --compare\n"
                 "  abut demo stairs --speed 10\n"
                 "  abut demo snow --png snow.png\n"
+                "  abut demo snow --live\n"
                 "  abut demo bounce --png bounce.png\n"
                 "  abut demo clash --png clash.png\n"
                 "  abut demo sleeve --png sleeve.png\n"

@@ -92,7 +92,7 @@ static void draw_cloth(const showing *s, abut_picture **picture) {
 static void render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
-    if (!due && !s->film.page)
+    if (!due && !film_needs_all(&s->film))
         return;
     abut_picture *picture = NULL;
     draw_cloth(s, &picture);
@@ -342,8 +342,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     read_character(&s, arguments, &options);
     legend_add(&s.film.legend, colours[0], "cloth");
     legend_add(&s.film.legend, colours[1], s.character ? "body" : "solid");
-    if (s.png)
-        film_start(tool, &s.film, s.png, s.character ? 1.0 / 30 : 1.0 / 60);
+    film_open(tool, arguments, &s.film, s.character ? 1.0 / 30 : 1.0 / 60);
     progress_start(tool->progress, s.name);
     begin_cloth_scene(&s, options);
     abut_device_destroy(options.device); /* the cloth keeps a reference */

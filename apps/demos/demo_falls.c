@@ -4,6 +4,7 @@
 
 #include "cinder.h"
 #include "falls.h"
+#include "view.h"
 
 #include <math.h>
 #include <string.h>
@@ -291,7 +292,7 @@ static void draw_bodies_of_frame(const showing *s, abut_picture **picture) {
 static void render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
-    if (!due && !s->film.page)
+    if (!due && !film_needs_all(&s->film))
         return;
     abut_picture *picture = NULL;
     draw_bodies_of_frame(s, &picture);
@@ -300,6 +301,80 @@ static void render_frame(showing *s, uint32_t frame) {
            (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames)
         film_add_frame(&s->film, picture);
     abut_picture_destroy(picture);
+}
+
+/* ---- live pages ---- */
+
+enum { LIVE_STUCK_MAX = 4000 }; /* further flakes remove the oldest */
+
+/* The user turns and moves the model. Returns false if the user ends the demo. */
+static bool respond_to_user(showing *s) {
+    size_t count;
+    const abut_live_event *events = live_events(s->tool, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].kind == ABUT_LIVE_EVENT_STOP)
+            return false;
+        if (events[i].kind == ABUT_LIVE_EVENT_RESET)
+            falls_forget_stuck(s->scene, 0);
+        if (events[i].kind == ABUT_LIVE_EVENT_POSE && events[i].body == 0)
+            ensure(falls_hold(s->scene, events[i].pose));
+    }
+    return true;
+}
+
+static bool show_live_frame(showing *s) {
+    const falls *f = s->scene;
+    const bool is_stairs = f->options.kind == FALLS_STAIRS;
+    abut_picture *picture = NULL;
+    tool_text text = {0};
+    bool *movable = tool_array(f->count + f->stuck_count, sizeof *movable);
+    movable[0] = !is_stairs; /* others are fixed or fall */
+    if (f->options.kind == FALLS_SNOW)
+        text_print(&text, "%zu flakes stick", f->stuck_count);
+    else
+        text_print(&text, "%llu pairs overlap", (unsigned long long)f->pair_count);
+    draw_bodies_of_frame(s, &picture);
+    const bool runs = live_show_frame(s->tool, picture,
+                                      &(live_caption){.legend = &s->film.legend,
+                                                      .movable = movable,
+                                                      .text = text_of(&text),
+                                                      .point_name = "overlaps of pairs"},
+                                      1.0 / 60);
+    abut_picture_destroy(picture);
+    text_free(&text);
+    tool_free(movable);
+    return runs;
+}
+
+/* Shows frames without comparisons until the last one, or until the user ends the demo. */
+static void run_live(showing *s, const tool_arguments *arguments) {
+    const bool is_endless = !option_given(arguments, "frames");
+    const uint32_t frames = s->frames;
+    live_open(s->tool, arguments,
+              ABUT_LIVE_CONTROL_PAUSE | ABUT_LIVE_CONTROL_RESET | ABUT_LIVE_CONTROL_STOP);
+    s->frames = 0;
+    while (is_endless || s->frames < frames) {
+        const bool runs = show_live_frame(s);
+        if (!respond_to_user(s))
+            break;
+        if (!runs)
+            continue;
+        ensure(falls_find(s->scene));
+        ensure(falls_step(s->scene));
+        falls_forget_stuck(s->scene, LIVE_STUCK_MAX);
+        s->frames++;
+    }
+    live_close(s->tool);
+}
+
+static void print_live_demo(const showing *s) {
+    tool_output *out = &s->tool->out;
+    out_object(out, NULL);
+    fact_count(out, "frames", s->frames);
+    if (s->scene->options.kind == FALLS_SNOW)
+        fact_count(out, "stuck", s->scene->stuck_count);
+    out_end(out);
+    answer(s->tool, "%u", s->frames);
 }
 
 /* ---- output ---- */
@@ -386,7 +461,8 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
                      *seed = option_given(arguments, "seed"),
                      *resolution = option_given(arguments, "resolution"),
                      *model = option_given(arguments, "model"),
-                     *speed = option_given(arguments, "speed");
+                     *speed = option_given(arguments, "speed"),
+                     *live = option_given(arguments, "live");
     showing s = {.tool = tool, .frames = frames ? frames->counts[0] : 240};
     falls_options options = {.count = bodies ? bodies->counts[0] : 0,
                              .resolution = resolution ? resolution->counts[0] : 1024,
@@ -397,6 +473,8 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     s.compare = option_given(arguments, "compare") != NULL;
     s.between = speed != NULL;
     option_range(tool, speed, 0.01, 100, "times the speed");
+    if (live && (png || s.compare || speed))
+        tool_refuse(tool, "--live cannot be combined with --png, --html, --compare or --speed");
     option_range(tool, bodies, 1, 60000, "bodies");
     option_range(tool, resolution, 8, 16384, "pixels");
     options.device = device_open(tool, arguments);
@@ -408,8 +486,8 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&s.film.legend, (abut_colour){0.80f, 0.62f, 0.42f, 1}, "obstacle");
     legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "obstacle");
     legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "overlaps of pairs");
-    if (png)
-        film_start(tool, &s.film, png->words, 1.0 / 60);
+    if (!live)
+        film_open(tool, arguments, &s.film, 1.0 / 60);
     progress_start(tool->progress, names[options.kind]);
     if (model)
         options.model = mesh_read(tool, model->words);
@@ -418,7 +496,7 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         layers_refuse(tool, status, model->words, "");
     ensure(status);
     ensure(abut_mesh_transform(s.scene->meshes[0], 2, (abut_pose){0}, &s.large));
-    for (uint32_t i = 0; i < s.frames; i++) {
+    for (uint32_t i = 0; i < s.frames && !live; i++) {
         progress_frame(tool, i + 1, s.frames);
         score_frame(&s);
         if (i && s.between)
@@ -426,10 +504,15 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         ensure(falls_step(s.scene));
         render_frame(&s, i);
     }
+    if (live)
+        run_live(&s, arguments);
     if (png)
         film_write(tool, &s.film, png->words);
     progress_erase(tool->progress);
-    print_falls_demo(&s, arguments);
+    if (live)
+        print_live_demo(&s);
+    else
+        print_falls_demo(&s, arguments);
     for (int k = 0; k < BETWEEN_SWEEPS; k++)
         tool_free(s.seen[k].list);
     abut_mesh_destroy(s.large);

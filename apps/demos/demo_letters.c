@@ -241,7 +241,7 @@ static void run_letter_frames(letters *l) {
         row->exact = apart.distance;
         if (l->compare)
             field_frame(l, row);
-        if (l->film.page)
+        if (film_needs_all(&l->film))
             draw_frame(l, true);
         while (l->film.pixels && l->film.taken < FILM_FRAMES &&
                f >= l->film.taken * (l->frame_count - 1) / (FILM_FRAMES - 1))
@@ -342,8 +342,7 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
     if (plotted)
         picture_check(tool, plotted->words);
     l.device = device_open(tool, arguments);
-    if (png)
-        film_start(tool, &l.film, png->words, 1.0 / 30);
+    film_open(tool, arguments, &l.film, 1.0 / 30);
     progress_start(tool->progress, "letters");
     create_letters(&l, arguments);
     run_letter_frames(&l);

@@ -132,8 +132,7 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&film.legend, (abut_colour){0.1f, 0.5f, 0.15f, 1}, "normal at the entry");
     legend_add(&film.legend, (abut_colour){1, 0.8f, 0, 1}, "entry, by cells");
     legend_add(&film.legend, (abut_colour){0.85f, 0.05f, 0.05f, 1}, "entry, sphere tracing");
-    if (png)
-        film_start(tool, &film, png->words, 0.5);
+    film_open(tool, arguments, &film, 0.5);
     make_scene(tool, &s);
     measure_gaps(tool, &s, &film, gaps);
     if (png)

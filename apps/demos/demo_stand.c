@@ -71,7 +71,7 @@ static bool add_film_frame(void *user, double time, const abut_pose *poses,
         return false;
     bool due = f->strip.pixels && f->strip.taken < FILM_FRAMES &&
                time >= f->seconds * f->strip.taken / FILM_FRAMES - 1e-9;
-    if (!due && !f->strip.page)
+    if (!due && !film_needs_all(&f->strip))
         return true;
     abut_picture *picture = NULL;
     draw_stand_frame(f, poses, meshes, count, &picture);
@@ -135,8 +135,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, "bowl");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&f.strip.legend, abut_picture_colour(i), "bodies");
-    if (png)
-        film_start(tool, &f.strip, png->words, 1.0 / 60);
+    film_open(tool, arguments, &f.strip, 1.0 / 60);
     stand_result result;
     tool_output *out = &tool->out;
     progress_start(tool->progress, names[f.kind]);

@@ -273,6 +273,20 @@ static abut_status stick(falls *s, uint32_t on, uint32_t flake) {
     return status;
 }
 
+abut_status falls_hold(falls *s, abut_pose pose) {
+    const uint32_t id = 0;
+    s->is_held = true;
+    s->solids[0].pose = pose;
+    return abut_layers_set_poses(s->layers, &id, abut_array_host(&pose), 1);
+}
+
+void falls_forget_stuck(falls *s, size_t count) {
+    if (count >= s->stuck_count)
+        return;
+    memmove(s->stuck, s->stuck + (s->stuck_count - count), count * sizeof *s->stuck);
+    s->stuck_count = count;
+}
+
 static abut_status respond_to_pairs(falls *s) {
     abut_status status = ABUT_OK;
     for (uint64_t i = 0; i < s->pair_count && !status; i++) {
@@ -335,7 +349,7 @@ abut_status falls_step(falls *s) {
     abut_status status = respond_to_pairs(s);
     for (uint32_t i = 0; i < s->count; i++)
         s->before[i] = s->solids[i].pose;
-    if (!stairs)
+    if (!stairs && !s->is_held)
         turn(s, speed);
     for (uint32_t i = s->fixed; i < s->count && !status; i++) {
         abut_vec3 *p = &s->solids[i].pose.translation, *v = &s->speeds[i];

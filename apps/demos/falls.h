@@ -42,6 +42,7 @@ typedef struct falls {
     const abut_bvh **bvhs; /* of each */
     uint32_t *which;       /* index of its mesh */
     abut_vec3 *speeds;     /* of each */
+    bool is_held;          /* the model does not turn by itself */
     bool *hit;             /* whether the last response changed it */
     abut_vec3 *normals;    /* bounce: unit normal off which it was last reflected, or zero; only of
                             * bodies that fall */
@@ -77,6 +78,10 @@ void falls_destroy(falls *scene); /* null is allowed */
 abut_status falls_find(falls *scene);
 /* Responds to the overlaps, and moves all bodies by 1/60 s, times the speed. */
 abut_status falls_step(falls *scene);
+/* Places the model, which no longer turns by itself. */
+abut_status falls_hold(falls *scene, abut_pose pose);
+/* Removes all flakes that stick, or those before the last `count`. */
+void falls_forget_stuck(falls *scene, size_t count);
 /* A box that contains the whole scene in all frames. */
 abut_box falls_region(const falls *scene);
 /* The pixel size of the views. */

@@ -100,14 +100,21 @@ enum { FILM_FRAMES = 8, FILM_WIDTH = 360, FILM_HEIGHT = 300 };
 /* Zeroed: no film. */
 typedef struct tool_film {
     struct tool_view *page; /* receives every frame; or null */
+    struct tool_run *live;  /* has a live page, which receives every frame; or null */
+    double seconds;         /* between frames */
     tool_legend legend;     /* of the page: names by colour */
     uint8_t *pixels, *frame;
     uint32_t taken;
 } tool_film;
 
-/* Begins a film strip at `path` and a page, as requested, with so many seconds between frames. */
+/* Begins a film strip at `path`, unless it is null, and the pages of the run, with so many seconds
+ * between frames. film_open() opens a live page and begins what options request. */
 void film_start(struct tool_run *tool, tool_film *film, const char *path, double seconds);
-/* Adds a frame to the page, if there is one. */
+void film_open(struct tool_run *tool, const struct tool_arguments *arguments, tool_film *film,
+               double seconds);
+/* Returns whether there is a page, which receives every frame. */
+bool film_needs_all(const tool_film *film);
+/* Adds a frame to the pages, if there are any; waits while the user has paused a live page. */
 void film_page(tool_film *film, const abut_picture *picture);
 /* Adds the next frame to the strip; the picture is FILM_WIDTH x FILM_HEIGHT. Frames beyond the
  * last are ignored. */

@@ -35,4 +35,9 @@ void results_name(viewing *v);
 /* Writes the page. */
 void results_page(tool_run *tool, viewing *v);
 
+/* ---- apps/cmd/view_live.c ---- */
+
+/* Shows the meshes in a live page until the user ends it. */
+void view_live(tool_run *tool, const tool_arguments *arguments, const viewing *v);
+
 #endif

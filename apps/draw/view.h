@@ -18,6 +18,8 @@ typedef struct tool_view tool_view;
 void view_open(tool_run *tool, const tool_arguments *arguments);
 /* The same for a file whose name is an operand or another option. */
 void view_open_path(tool_run *tool, const char *path);
+/* Reads the script of the viewer, for live pages. */
+void view_script(tool_run *tool, tool_text *script);
 /* Sets the title: file names without folders. */
 void view_name_after(tool_view *view, const tool_arguments *arguments);
 /* The given path, the same pointer. */
@@ -140,5 +142,35 @@ void view_page(tool_run *tool, const abut_picture *picture, const tool_legend *l
 void view_place_picture(tool_view *view, const abut_picture *picture);
 /* Sets the seconds between two pictures. */
 void view_rate(tool_view *view, double seconds);
+
+/* ---- live_page.c: pages that show a running command ---- */
+
+typedef struct tool_live tool_live;
+
+/* Reports an error if options cannot be combined with --live. */
+void live_check(tool_run *tool, const tool_arguments *arguments);
+/* Serves a live page with these buttons if --live is given, and prints its URL to standard
+ * error. */
+void live_open(tool_run *tool, const tool_arguments *arguments, uint32_t controls);
+/* What --live shows of a picture besides its content; all members may be null. */
+typedef struct live_caption {
+    const tool_legend *legend; /* names by colour */
+    const bool *movable;       /* for each mesh of the picture */
+    const char *text, *line_name, *point_name;
+} live_caption;
+/* Shows a picture, if there is a page. */
+void live_show(tool_run *tool, const abut_picture *picture, const live_caption *caption);
+/* The same for a frame of a simulation with so many seconds between frames: the first one waits
+ * until a page is open. Returns whether the simulation continues; otherwise the user has paused it,
+ * and the caller responds to events and shows the frame again. True if there is no page. */
+bool live_show_frame(tool_run *tool, const abut_picture *picture, const live_caption *caption,
+                     double seconds);
+/* The events that live_show_frame() did not use itself: all but those of pauses. */
+const abut_live_event *live_events(const tool_run *tool, size_t *count);
+/* Stores the events of the page since the last call; waits for one for at most `seconds`. Ends the
+ * run if it is cancelled. */
+size_t live_poll(tool_run *tool, double seconds, abut_live_event events[ABUT_LIVE_EVENT_MAX]);
+/* Ends the server; the page keeps the last frame. */
+void live_close(tool_run *tool);
 
 #endif

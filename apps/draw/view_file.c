@@ -55,23 +55,20 @@ void view_report(tool_run *tool, int code) {
 }
 
 /* Searches for the script: ABUT_VIEWER, otherwise beside the program, as installed or in the
- * build tree. */
-static void find_viewer(tool_view *view) {
-    tool_text *to = &view->bundle;
+ * build tree. Returns the kind of the error, with a message, or null. */
+static const char *find_viewer(tool_text *to, tool_text *message) {
     static const char *const places[] = {"../share/abut/viewer.js", "viewer.js",
                                          "../../viewer/dist/viewer.js"};
     const char *asked = getenv("ABUT_VIEWER");
     char self[PATH_ROOM];
     if (asked && asked[0]) {
         if (read_whole_file(asked, to) || try_path(to, asked, "viewer.js"))
-            return;
-        tool_text message = {0};
-        text_print(&message,
+            return NULL;
+        text_print(message,
                    "ABUT_VIEWER is %s, but viewer.js is not there; 'viewer/build' in the sources "
                    "of abut builds viewer.js",
                    asked);
-        fail_page(view, "file error", text_of(&message));
-        return;
+        return "file error";
     }
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = 0;
@@ -80,15 +77,23 @@ static void find_viewer(tool_view *view) {
         *slash = 0;
     for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++)
         if (try_path(to, self, places[i]))
-            return;
+            return NULL;
 #ifdef ABUT_DATA_FOLDER
     if (try_path(to, ABUT_DATA_FOLDER, "viewer.js"))
-        return;
+        return NULL;
 #endif
-    fail_page(view, "not supported",
-              "the script of the viewer is not installed: run 'viewer/build' in the sources of "
-              "abut (it needs node and npm) and install again, or set ABUT_VIEWER to the path of "
-              "the viewer/dist/viewer.js that it builds");
+    text_add(message,
+             "the script of the viewer is not installed: run 'viewer/build' in the sources of "
+             "abut (it needs node and npm) and install again, or set ABUT_VIEWER to the path of "
+             "the viewer/dist/viewer.js that it builds");
+    return "not supported";
+}
+
+void view_script(tool_run *tool, tool_text *script) {
+    tool_text message = {0};
+    const char *kind = find_viewer(script, &message);
+    if (kind)
+        tool_fail_with(tool, kind, "%s", text_of(&message));
 }
 
 static void open_page(tool_run *tool, const char *path, bool is_extra) {
@@ -102,7 +107,10 @@ static void open_page(tool_run *tool, const char *path, bool is_extra) {
     view->scale = 1;
     view->camera = abut_picture_options_default();
     tool->view = view;
-    find_viewer(view);
+    tool_text message = {0};
+    const char *kind = find_viewer(&view->bundle, &message);
+    if (kind)
+        fail_page(view, kind, text_of(&message));
 }
 
 void view_open_path(tool_run *tool, const char *path) {

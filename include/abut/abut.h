@@ -15,6 +15,7 @@
 #include <abut/garment.h>
 #include <abut/geom.h>
 #include <abut/layers.h>
+#include <abut/live.h>
 #include <abut/map.h>
 #include <abut/mesh.h>
 #include <abut/nearest.h>

@@ -51,6 +51,7 @@ TEST(all_values_have_names) {
     CHECK(abut_world_event_kind, ABUT_WORLD_EVENT_END);
     CHECK(abut_impact_kind, ABUT_IMPACT_EDGE_EDGE);
     CHECK(abut_layers_show, ABUT_LAYERS_SECOND);
+    CHECK(abut_live_event_kind, ABUT_LIVE_EVENT_KEY);
     CHECK(abut_map_thickness, ABUT_MAP_THICKNESS_BALL);
     CHECK(abut_pair_kind, ABUT_PAIR_KIND_SAME);
     CHECK(abut_self_fallback, ABUT_SELF_IMPACTS);

@@ -17,7 +17,7 @@ GROUPS = {
     "src/query": ("bvh", "collider", "nearest", "ray sign raster", "pair", "sweep"),
     "src/method": ("field", "contact self layers map radial", "cloth"),
     "src/world": ("scene", "world"),
-    "apps/draw": ("picture",),
+    "apps/draw": ("picture", "live"),
     "apps/demos": ("mannequin", "garment"),
 }
 LAYERS = [layer for layers in GROUPS.values() for layer in layers]

@@ -33,9 +33,9 @@ def interpreter():
 
 if "ABUT_SANITIZE:STRING=\n" not in cache:
     skip("a library with sanitizers needs them in the interpreter too")
-for path in (library, build / "libabut_figures.so"):
+for path in (library, build / "libabut_figures.so", build / "libabut_picture.so"):
     if not path.exists():
-        sys.exit(f"{path} is not there: build the targets abut_shared and abut_figures_shared")
+        sys.exit(f"{path} is not there: build the targets abut_shared, abut_figures_shared and abut_picture_shared")
 python = interpreter()
 folder = build / "python"
 shutil.rmtree(folder, ignore_errors=True)

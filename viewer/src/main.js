@@ -2,13 +2,14 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { Field } from "./field.js";
+import { follow } from "./live.js";
 import { Arrows, Lines, Points } from "./marks.js";
-import { button, css, h, helpDialog, icon, layerRow, legend, message } from "./page.js";
+import { amountOf, button, css, h, helpDialog, icon, layerRow, legend, message } from "./page.js";
 import { readScene, words } from "./scene.js";
 import { Bodies } from "./surface.js";
 import style from "./style.css";
 
-class Viewer {
+export class Viewer {
   constructor(scene) {
     this.scene = scene;
     this.frame = 0;
@@ -58,6 +59,7 @@ class Viewer {
       arrows: (l) => new Arrows(this.scene, l, radius),
       field: (l) => new Field(this.scene, l),
     };
+    this.kinds = kinds;
     const order = Object.keys(kinds); // of the list: results first, then surfaces
     this.layers = this.scene.layers
       .filter((l) => kinds[l.kind])
@@ -99,7 +101,7 @@ class Viewer {
     });
     for (const layer of this.scene.layers) {
       for (const body of layer.bodies ?? []) {
-        const poses = this.scene.arrays[body.poses];
+        const poses = body.poseList ?? this.scene.arrays[body.poses];
         const b = body.low
           ? new THREE.Box3(new THREE.Vector3(...body.low), new THREE.Vector3(...body.high))
           : own[body.mesh];
@@ -116,7 +118,8 @@ class Viewer {
           }
         }
       }
-      if (layer.places !== undefined) add(this.scene.arrays[layer.places]);
+      if (layer.placeList) add(layer.placeList);
+      else if (layer.places !== undefined) add(this.scene.arrays[layer.places]);
       if (layer.kind === "field")
         add([...layer.origin, ...layer.origin.map((o, k) => o + layer.cell * (layer.count[k] - 1))]);
     }
@@ -199,9 +202,11 @@ class Viewer {
 
   render() {
     const begun = performance.now();
+    const waste = this.waste ?? [];
     const away = this.camera.position.distanceTo(this.spot.position);
     this.spot.scale.setScalar((4 * away * Math.tan(THREE.MathUtils.degToRad(this.camera.fov / 2)) * 2) / window.innerHeight);
     this.renderer.render(this.world, this.camera);
+    for (const layer of waste.splice(0)) layer.dispose(); // now that others use its programs
     this.placeAxes();
     this.drawn = (this.drawn ?? 0) + 1;
     this.lastDraw = performance.now() - begun;
@@ -217,9 +222,10 @@ class Viewer {
     const files = this.layers.some((l) => l.layer.result) ? [] : this.layers;
     const triangles = files.reduce((sum, l) => sum + (l.triangleCount ?? 0), 0);
     const what = [
-      `abut ${scene.command}`,
-      triangles ? `${triangles.toLocaleString("en-US")} triangle${triangles === 1 ? "" : "s"}` : null,
+      scene.command ? `abut ${scene.command}` : null,
+      triangles && !scene.isLive ? `${triangles.toLocaleString("en-US")} triangle${triangles === 1 ? "" : "s"}` : null,
       scene.frames > 1 ? `${scene.frames} frames` : null,
+      scene.isLive ? "live" : null,
     ];
     const side = h("aside", { class: "card side" });
     const fold = button("fold", "show and hide the list", () => side.classList.toggle("folded"));
@@ -229,24 +235,8 @@ class Viewer {
       h("header", {}, h("h1", {}, scene.title, h("p", {}, what.filter(Boolean).join(" · "))), fold),
       body,
     );
-    const rows = new Map(); // surfaces, lines and points of one name are one thing
-    for (const layer of this.layers) {
-      const { name } = layer.layer;
-      rows.set(name, [...(rows.get(name) ?? []), layer]);
-    }
-    for (const together of rows.values()) {
-      const toggle = (on) => {
-        for (const layer of together) layer.group.visible = on;
-        this.draw();
-      };
-      if (together[0].layer.hidden) toggle(false);
-      const surfaces = together.filter((layer) => layer.setGlass);
-      const glass = (on) => {
-        for (const layer of surfaces) layer.setGlass(on);
-        this.draw();
-      };
-      body.append(layerRow(together, { toggle, glass: surfaces.length ? glass : null }));
-    }
+    body.append((this.rowBox = h("div", {})));
+    this.addRows();
     if (this.fields.length) body.append(this.fieldControls());
     body.append((this.cutBox = this.cutControls()));
     const scales = new Map(); // equal ones are shown once, others with the name of whose they are
@@ -263,10 +253,47 @@ class Viewer {
       );
     document.body.append(side, this.toolbar());
     if (scene.frames > 1) document.body.append(this.timeBar());
-    document.body.append((this.help = helpDialog(scene.version)), this.axes());
+    document.body.append((this.help = helpDialog(scene.version, scene.isLive)), this.axes());
     this.help.addEventListener("click", () => this.help.close());
     if (window.innerWidth < 640) side.classList.add("folded");
     this.showCut(this.fields.length > 0);
+  }
+
+  // The list. What the user has hidden or made transparent is kept by name, since layers of live pages come and go.
+  addRows() {
+    this.looks ??= new Map();
+    this.rows = new Map(); // surfaces, lines and points of one name are one thing
+    for (const layer of this.layers) {
+      const { name } = layer.layer;
+      this.rows.set(name, [...(this.rows.get(name) ?? []), layer]);
+    }
+    const list = [];
+    for (const [name, together] of this.rows) {
+      const look = this.looks.get(name) ?? { hidden: Boolean(together[0].layer.hidden), glass: false };
+      this.looks.set(name, look);
+      const surfaces = together.filter((layer) => layer.setGlass);
+      const toggle = (on) => {
+        look.hidden = !on;
+        for (const layer of together) layer.group.visible = on;
+        this.draw();
+      };
+      const glass = (on) => {
+        look.glass = on;
+        for (const layer of surfaces) layer.setGlass(on);
+        this.draw();
+      };
+      for (const layer of together) layer.group.visible = !look.hidden;
+      if (look.glass) for (const layer of surfaces) layer.setGlass(true);
+      list.push(layerRow(together, { toggle, glass: surfaces.length ? glass : null, look }));
+    }
+    this.rowBox.replaceChildren(...list);
+  }
+
+  // The amounts of the list, for live pages.
+  updateRows() {
+    [...this.rows.values()].forEach((together, i) => {
+      this.rowBox.children[i].querySelector(".count").textContent = amountOf(together);
+    });
   }
 
   toolbar() {
@@ -505,6 +532,15 @@ class Viewer {
 
   // What is at a place of the window; shows it and gives it.
   pick(x, y) {
+    const hit = this.hitAt(x, y);
+    if (!hit) {
+      this.hidePick();
+      return null;
+    }
+    return this.showPick(hit);
+  }
+
+  hitAt(x, y, layers = this.layers) {
     const at = new THREE.Vector2((2 * x) / window.innerWidth - 1, 1 - (2 * y) / window.innerHeight);
     const ray = new THREE.Raycaster();
     this.camera.updateMatrixWorld();
@@ -512,7 +548,7 @@ class Viewer {
     const pixel = (2 * Math.tan(THREE.MathUtils.degToRad(this.camera.fov / 2)) * this.camera.position.distanceTo(this.controls.target)) / window.innerHeight;
     ray.params.Points.threshold = 5 * pixel;
     ray.params.Line2 = { threshold: 6 };
-    const groups = this.layers.filter((l) => l.group.visible).map((l) => l.group);
+    const groups = layers.filter((l) => l.group.visible).map((l) => l.group);
     const hits = ray
       .intersectObjects(groups, true)
       .filter((hit) => hit.object.userData.layer && hit.object.visible)
@@ -523,12 +559,7 @@ class Viewer {
     const list = seen.length ? seen : hits;
     const mark = list.find((hit) => !(hit.object.userData.layer instanceof Bodies));
     const first = list[0];
-    const hit = mark && first && mark.distance - first.distance < 8 * pixel ? mark : first;
-    if (!hit) {
-      this.hidePick();
-      return null;
-    }
-    return this.showPick(hit);
+    return mark && first && mark.distance - first.distance < 8 * pixel ? mark : first;
   }
 
   showPick(hit) {
@@ -575,7 +606,7 @@ class Viewer {
     const { target } = event;
     if (target instanceof HTMLInputElement && target.type === "range" && event.key.startsWith("Arrow")) return;
     // Space presses buttons and checks boxes; elsewhere it plays.
-    if (event.key === " " && (target instanceof HTMLButtonElement || target.type === "checkbox" || this.scene.frames < 2)) return;
+    if (event.key === " " && (target instanceof HTMLButtonElement || target.type === "checkbox" || (this.scene.frames < 2 && !this.live))) return;
     const keys = {
       f: () => this.fit(),
       0: () => this.home(),
@@ -593,8 +624,15 @@ class Viewer {
       ArrowRight: () => this.scene.frames > 1 && this.setFrame(this.frame + 1),
       ArrowLeft: () => this.scene.frames > 1 && this.setFrame(this.frame - 1),
     };
+    if (this.live && !this.help.open && this.live.key(event)) {
+      event.preventDefault();
+      return;
+    }
     const press = keys[event.key] ?? keys[event.key.toLowerCase()];
-    if (!press || this.help.open) return;
+    if (!press || this.help.open) {
+      if (!this.help.open) this.live?.sendKey(event);
+      return;
+    }
     event.preventDefault();
     press();
   }
@@ -619,7 +657,9 @@ async function start() {
     return;
   }
   try {
-    window.abut = new Viewer(await readScene(document.getElementById("scene")));
+    const element = document.getElementById("scene");
+    if (element.dataset.live) await follow((scene) => (window.abut = new Viewer(scene)));
+    else window.abut = new Viewer(await readScene(element));
   } catch (error) {
     message("The scene cannot be shown", String(error?.message ?? error));
     document.documentElement.dataset.ready = "failed";

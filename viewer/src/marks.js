@@ -24,8 +24,8 @@ class Marks {
   constructor(scene, layer) {
     this.scene = scene;
     this.layer = layer;
-    this.places = scene.arrays[layer.places];
-    this.colours = scene.arrays[layer.colours];
+    this.places = layer.placeList ?? scene.arrays[layer.places];
+    this.colours = layer.colourList ?? scene.arrays[layer.colours];
     this.count = this.colours.length / 4;
     this.colour = this.colours.subarray(0, 4);
     this.group = new THREE.Group();
@@ -38,6 +38,14 @@ class Marks {
       const [from, to] = rangeOf(scene, layer, this.count, frame);
       this.most = Math.max(this.most, to - from);
     });
+  }
+
+  // For live pages: other elements.
+  replace(places, colours) {
+    this.places = places;
+    this.colours = colours;
+    this.count = this.most = colours.length / 4;
+    this.colour = colours.subarray(0, 4);
   }
 
   facts(hit) {
@@ -69,6 +77,18 @@ export class Lines extends Marks {
         }),
     );
     this.setFrame(0);
+  }
+
+  replace(places, colours) {
+    super.replace(places, colours);
+    this.linear = linear(colours, this.count);
+    this.objects = null;
+    this.setFrame(0);
+  }
+
+  dispose() {
+    this.geometry?.dispose();
+    for (const material of this.materials) material.dispose();
   }
 
   setFrame(frame) {
@@ -147,6 +167,20 @@ export class Points extends Marks {
       this.group.add(object);
     });
     this.setFrame(0);
+  }
+
+  replace(places, colours) {
+    super.replace(places, colours);
+    this.geometry.dispose();
+    this.geometry.setAttribute("position", new THREE.BufferAttribute(places, 3));
+    this.geometry.setAttribute("tint", new THREE.BufferAttribute(linear(colours, this.count), 3));
+    this.geometry.boundingSphere = null;
+    this.setFrame(0);
+  }
+
+  dispose() {
+    this.geometry.dispose();
+    for (const object of this.group.children) object.material.dispose();
   }
 
   setFrame(frame) {

@@ -19,6 +19,11 @@ const ICONS = {
   theme: "M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z",
   help: "M9.2 9a3 3 0 1 1 4 2.8c-.9.4-1.2 1-1.2 2.2M12 17.5v.1M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z",
   picture: "M4 8h3l2-3h6l2 3h3v11H4zM12 17a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7z",
+  move: "M12 3v18M3 12h18M12 3l-3 3M12 3l3 3M12 21l-3-3M12 21l3-3M3 12l3-3M3 12l3 3M21 12l-3-3M21 12l-3 3",
+  rotate: "M20 12a8 8 0 1 1-2.4-5.7M20 3v5h-5",
+  step: "M6 4v16l10-8zM19 4v16",
+  reset: "M4 12a8 8 0 1 0 2.4-5.7M4 3v5h5",
+  stop: "M6 6h12v12H6z",
   play: "M7 4v16l13-8z",
   pause: "M8 5v14M16 5v14",
   glass: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
@@ -47,7 +52,7 @@ const grouped = (n) => n.toLocaleString("en-US");
 
 // How much there is of a row: what the command says of it, or triangles, or points. Of lines there
 // may be several for one thing.
-function amountOf(layers) {
+export function amountOf(layers) {
   const { kind, count } = layers[0].layer;
   const said = layers.map((layer) => layer.layer.amount).find((amount) => amount !== undefined);
   if (said !== undefined) return typeof said === "number" ? grouped(said) : said;
@@ -57,14 +62,14 @@ function amountOf(layers) {
 }
 
 // A line of the list, of layers that have one name.
-export function layerRow(layers, { toggle, glass }) {
+export function layerRow(layers, { toggle, glass, look }) {
   const [layer] = layers;
-  const { kind, name, hidden } = layer.layer;
+  const { kind, name } = layer.layer;
   const shape = kind === "lines" || kind === "arrows" ? "swatch line" : kind === "points" ? "swatch round" : "swatch";
   const swatch = layer.scale
     ? h("span", { class: "swatch", style: `background:${gradient(layer.scale, "135deg")}` })
     : h("span", { class: shape, style: `background:${css(layer.colour)}` });
-  const box = h("input", { type: "checkbox", checked: !hidden, onchange: (e) => toggle(e.target.checked) });
+  const box = h("input", { type: "checkbox", checked: !look.hidden, onchange: (e) => toggle(e.target.checked) });
   const row = h(
     "div",
     { class: "layer" },
@@ -75,7 +80,7 @@ export function layerRow(layers, { toggle, glass }) {
       const on = see.getAttribute("aria-pressed") !== "true";
       see.setAttribute("aria-pressed", on);
       glass(on);
-    }, "false");
+    }, String(look.glass));
     row.append(see);
   }
   return row;
@@ -124,13 +129,20 @@ export const KEYS = [
   ["Esc", "close what is open"],
 ];
 
-export function helpDialog(version) {
+const LIVE_KEYS = [
+  ["drag a body", "move it in the plane of the picture; with Shift, or after R: turn it"],
+  ["wheel while dragging", "towards you, away from you"],
+  ["M, R", "whether drags move bodies; whether they turn them"],
+  ["Space, N", "pause and continue; one step"],
+];
+
+export function helpDialog(version, isLive) {
   return h(
     "dialog",
     { "aria-label": "help" },
     h("h2", {}, "How to look around"),
-    h("table", {}, ...KEYS.map(([key, text]) => h("tr", {}, h("td", {}, h("kbd", {}, key)), h("td", {}, text)))),
-    h("p", { style: "margin:10px 0 0;color:var(--soft)" }, `Written by abut ${version}. Nothing is loaded from a network.`),
+    h("table", {}, ...[...(isLive ? LIVE_KEYS : []), ...KEYS].map(([key, text]) => h("tr", {}, h("td", {}, h("kbd", {}, key)), h("td", {}, text)))),
+    h("p", { style: "margin:10px 0 0;color:var(--soft)" }, `Written by abut ${version}. Nothing is loaded from ${isLive ? "another machine" : "a network"}.`),
   );
 }
 

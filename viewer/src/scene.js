@@ -26,6 +26,11 @@ export async function readScene(element) {
   let bytes = fromBase64(element.textContent.trim());
   if (element.dataset.packing === "deflate") bytes = await inflate(bytes);
   element.remove(); // the text is no longer needed
+  return decode(bytes);
+}
+
+// The header of a scene or of a message of a live page, with its arrays.
+export function decode(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   if (head.abut !== 1) throw new Error("this scene is of another version of abut");
@@ -33,7 +38,7 @@ export async function readScene(element) {
   head.arrays = head.arrays.map(
     ([type, offset, count]) => new TYPES[type](bytes.buffer, start + offset, count),
   );
-  for (const mesh of head.meshes) {
+  for (const mesh of head.meshes ?? []) {
     mesh.positions = head.arrays[mesh.positions];
     mesh.indices = head.arrays[mesh.indices];
   }

@@ -261,7 +261,7 @@ export class Bodies {
     for (const body of layer.bodies) {
       const mesh = scene.meshes[body.mesh];
       this.triangleCount += mesh.indices.length / 3;
-      body.poseList = arrays[body.poses];
+      body.poseList ??= arrays[body.poses];
       body.tintList = body.tints === undefined ? null : arrays[body.tints];
       const alone = body.vertices !== undefined || body.triangles !== undefined || body.values !== undefined;
       const key = alone ? body : body.mesh;
@@ -314,8 +314,9 @@ export class Bodies {
       part.positions = new Float32Array(mesh.positions.length);
     }
     part.object = many
-      ? new THREE.InstancedMesh(shape.geometry, part.material, bodies.length)
+      ? new THREE.InstancedMesh(shape.geometry, part.material, layer.capacity ?? bodies.length)
       : new THREE.Mesh(shape.geometry, part.material);
+    if (many) part.object.count = bodies.length;
     if (many) bodies.forEach((b, i) => part.object.setColorAt(i, colourOf(b.colour)));
     else part.object.matrixAutoUpdate = false;
     part.object.userData = { layer: this, part };
@@ -369,6 +370,48 @@ export class Bodies {
       }
       if (part.flicker) this.paint(part, frame);
       if (part.wire) this.placeWire(part);
+    }
+  }
+
+  // For live pages: bodies of the same mesh at other poses, 7 numbers each, in other colours. Returns false if they are
+  // more than there is room for; then the layer must be made again.
+  setPoses(poses, colours) {
+    const [part] = this.parts;
+    const count = poses.length / 7;
+    const room = part.object.isInstancedMesh ? this.layer.capacity : 1;
+    if (count > room || (count < 2 && part.object.isInstancedMesh)) return false;
+    while (part.bodies.length < count) part.bodies.push({ mesh: part.bodies[0].mesh });
+    part.bodies.length = count;
+    part.bodies.forEach((b, i) => {
+      b.poseList = poses.subarray(7 * i, 7 * i + 7);
+      b.tintList = part.triangles ? null : colours.subarray(4 * i, 4 * i + 4);
+    });
+    if (part.object.isInstancedMesh) part.object.count = count;
+    this.layer.bodies = part.bodies;
+    this.triangleCount = (count * part.shape.mesh.indices.length) / 3;
+    this.setFrame(0);
+    return true;
+  }
+
+  // The same for vertices, and for the colours of triangles.
+  setVertices(positions) {
+    const [part] = this.parts;
+    part.shape.mesh.positions = positions;
+    part.shape.move(positions);
+  }
+
+  setTriangleColours(colours) {
+    const [part] = this.parts;
+    part.triangles = colours;
+    this.paint(part, 0);
+  }
+
+  dispose() {
+    for (const { object, material, shape, wire } of this.parts) {
+      shape.geometry.dispose();
+      material.dispose();
+      wire?.geometry.dispose();
+      object.dispose?.();
     }
   }
 

@@ -35,6 +35,7 @@ from .collider import Box, Capsule, Cylinder, Hull, Plane, Sphere
 from .device import Device, devices
 from .field import Field, FieldValue
 from .layers import Interferences, Layers, interfere
+from .live import Live, LiveEvent
 from .manager import CollisionManager
 from .maps import Depth, DistanceMap, Measures
 from .mesh import AllRayHits, Mesh, Nearest, RayHits
@@ -95,6 +96,8 @@ __all__ = [
     "ItemInfo",
     "Layers",
     "LimitError",
+    "Live",
+    "LiveEvent",
     "Measures",
     "Mesh",
     "MissingFileError",

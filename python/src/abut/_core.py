@@ -142,6 +142,12 @@ def figures() -> Any:
     return _declare(str(_library.with_name(_library.name.replace("abut", "abut_figures"))), _c.FIGURES_FUNCTIONS)
 
 
+@functools.lru_cache(maxsize=None)
+def pictures() -> Any:
+    """The library of pictures and live pages."""
+    return _declare(str(_library.with_name(_library.name.replace("abut", "abut_picture"))), _c.PICTURE_FUNCTIONS)
+
+
 byref = ctypes.byref
 
 

@@ -1,9 +1,12 @@
 """Runs the doctests of the package and all cases beside this file; an argument picks some by name."""
 
+import atexit
 import doctest
 import importlib
+import os
 import pathlib
 import sys
+import tempfile
 import unittest
 
 import abut
@@ -15,6 +18,7 @@ MODULES = (
     "device",
     "field",
     "layers",
+    "live",
     "manager",
     "maps",
     "mesh",
@@ -26,6 +30,11 @@ MODULES = (
     "world",
 )
 
+viewer = tempfile.NamedTemporaryFile(suffix=".js")  # live pages of doctests serve it; nobody opens them
+atexit.register(viewer.close)
+viewer.write(b"// the viewer")
+viewer.flush()
+os.environ.setdefault("ABUT_VIEWER", viewer.name)
 suite = unittest.TestSuite([doctest.DocTestSuite(abut)])
 for name in MODULES:
     suite.addTest(doctest.DocTestSuite(importlib.import_module(f"abut.{name}")))

@@ -230,12 +230,10 @@ static bool is_too_doubtful(view_step *f, const uint32_t sets[4]) {
     const uint32_t share = view->triangle_count / DOUBT_SHARE,
                    never_culled = sets[ABUT_SELF_GRAZING] + sets[ABUT_SELF_VIOLATED],
                    smaller = count_smaller(sets);
-    f->is_spent = is_auto(view) &&
-                  (never_culled > share ||
-                   (smaller > share && (!view->complete_cost ||
-                                        abuti_view_sets_cost(view, smaller, f->ghost_pairs, 0) >=
-                                            view->complete_cost)));
-    f->is_costly = f->ghost_pairs > 0;
+    const uint64_t least = abuti_view_sets_cost(view, smaller, f->ghost_pairs, 0);
+    const bool is_cheaper = smaller <= share || least < view->complete_cost;
+    f->is_spent = is_auto(view) && (never_culled > share || !is_cheaper);
+    f->is_costly = f->is_spent && f->ghost_pairs > 0;
     return f->is_spent;
 }
 
@@ -256,9 +254,8 @@ static void compare_cost(view_step *f) {
 /* AUTO may spend as much on the boundary as the sets can save. */
 static abut_status handle_boundary(view_step *f, bool *is_cheaper) {
     abut_self *view = f->view;
-    const size_t affordable = is_auto(view) ? abuti_view_affordable_pairs(
-                                                  view, count_smaller(f->counts.sets))
-                                            : SIZE_MAX;
+    const uint32_t smaller = count_smaller(f->counts.sets);
+    const size_t affordable = is_auto(view) ? abuti_view_affordable_pairs(view, smaller) : SIZE_MAX;
     const size_t most = abuti_view_pairs_max(view);
     double begun = abuti_seconds();
     abuti_view_fit(view);

@@ -11,13 +11,14 @@
 /* State machine of AUTO: point and line are compared at least every COMPARE_EVERY steps. The
  * comparison is earlier if twice as many triangles are in doubt as then, plus one in COMPARE_SHARE.
  * The complete search is used for at most RETRY_DELAY_MAX steps before the sets are tried again. A
- * failure that is known only after a search by sets delays the next attempt COSTLY_DELAY times as
- * long. The cost of the last complete search is valid for COST_AGE_MAX steps by sets, unless these
- * cost less than half of it. */
+ * failure lengthens this delay RETRY_GROWTH times. It delays the next attempt COSTLY_DELAY times as
+ * long if it is known only after the boundary or the search. The cost of the last complete search
+ * is valid for COST_AGE_MAX steps by sets, unless these cost less than half of it. */
 enum {
     COMPARE_EVERY = 16,
     COMPARE_SHARE = 64,
     RETRY_DELAY_MAX = 64,
+    RETRY_GROWTH = 4,
     COSTLY_DELAY = 8,
     COST_AGE_MAX = 64
 };
@@ -238,7 +239,8 @@ static bool is_too_doubtful(view_step *f, const uint32_t sets[4]) {
 }
 
 /* For AUTO, after a search by sets that found no impact: compares its cost with that of the last
- * complete search. A search that found one may have ended early. */
+ * complete search. A search that found one may have ended early. An old cost may be that of a
+ * slower motion, so that the next step only measures it again. */
 static void compare_cost(view_step *f) {
     abut_self *view = f->view;
     const abut_self_result *result = &f->result;
@@ -247,8 +249,9 @@ static void compare_cost(view_step *f) {
     const uint64_t cost = abuti_view_sets_cost(view, count_smaller(result->sets), f->ghost_pairs,
                                                result->vertex_face + result->edge_edge),
                    complete = abuti_view_complete_cost(view);
-    f->is_costly = cost > complete;
-    f->is_spent = f->is_costly || (++view->cost_age > COST_AGE_MAX && cost > complete / 2);
+    view->cost_age++;
+    f->is_costly = cost > complete && view->cost_age == 1;
+    f->is_spent = cost > complete || (view->cost_age > COST_AGE_MAX && cost > complete / 2);
 }
 
 /* AUTO may spend as much on the boundary as the sets can save. */
@@ -368,7 +371,8 @@ static abut_status begin_step(view_step *f, const abut_self_step *step) {
 }
 
 /* For AUTO: whether to use the sets in the following steps. If they were not cheaper, point and
- * line are compared at the next attempt; each further failure doubles the delay, or more. */
+ * line are compared at the next attempt. Each further failure lengthens the delay, and each success
+ * halves it. */
 static void update_auto_state(const view_step *f) {
     abut_self *view = f->view;
     if (view->retry_in) {
@@ -377,7 +381,8 @@ static void update_auto_state(const view_step *f) {
         const uint32_t delay = view->retry_delay * (f->is_costly ? COSTLY_DELAY : 1);
         view->retry_in = delay < RETRY_DELAY_MAX ? delay : RETRY_DELAY_MAX;
         view->age = 0;
-        view->retry_delay = delay < RETRY_DELAY_MAX / 2 ? 2 * delay : RETRY_DELAY_MAX;
+        view->retry_delay =
+            delay < RETRY_DELAY_MAX / RETRY_GROWTH ? RETRY_GROWTH * delay : RETRY_DELAY_MAX;
     } else if (f->result.scheme != ABUT_SELF_COMPLETE && view->retry_delay > 1) {
         view->retry_delay /= 2;
     }

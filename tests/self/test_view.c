@@ -370,15 +370,17 @@ TEST(test_ties) {
 
 enum { AUTO_STEPS = 24 };
 
-typedef enum bending { DENT, PLEATS, BOWL } bending;
+typedef enum bending { DENT, PLEATS, BOWL, RING } bending;
 
 /* A ball with a dent; a sheet of pleats that are pressed together, of which half enters; a sheet
- * that becomes a bowl. Sheets are in doubt while they are flat. `far`: 0 to 1, from shape to shape.
- */
+ * that becomes a bowl; a ring that moves by several triangles per step, of which a third faces its
+ * centre. Sheets are in doubt while they are flat. `far`: 0 to 1, from shape to shape. */
 static abut_vec3 bent(abut_vec3 p, bending how, double far) {
     if (how == DENT)
         return v3(p.x, p.y,
                   p.z > 0 ? p.z * (1 - 1.5 * far * exp(-3 * (p.x * p.x + p.y * p.y))) : p.z);
+    if (how == RING)
+        return v3(p.x + 10 * far, p.y, p.z);
     if (how == BOWL)
         return v3(p.x, p.y, -4 * far * (p.x * p.x + p.y * p.y));
     double height = fabs(fmod(8 * p.x + 16, 2) - 1);
@@ -393,8 +395,9 @@ static uint32_t follow_auto(uint32_t threads, bending how, double from, double t
     uint32_t complete = 0;
     of_context.thread_count = threads;
     assert_ok(abut_context_create(&of_context, &context));
-    abut_mesh *mesh = how != DENT ? make_sheet(context, 32, 32, false)
-                                  : make_shape(context, ABUT_SHAPE_ICOSPHERE, 12);
+    abut_mesh *mesh = how == DENT   ? make_shape(context, ABUT_SHAPE_ICOSPHERE, 12)
+                      : how == RING ? make_shape(context, ABUT_SHAPE_TORUS, 32)
+                                    : make_sheet(context, 32, 32, false);
     const uint32_t count = abut_mesh_vertex_count(mesh);
     abut_vec3 *flat = positions_of(mesh), *start = positions_of(mesh), *end = positions_of(mesh);
     abut_self *view;
@@ -439,11 +442,26 @@ TEST(test_auto) {
     assert_int_equal(0, follow_auto(1, DENT, 0, 0.9, one));
     assert_int_equal(0, follow_auto(2, DENT, 0, 0.9, two));
     assert_memory_equal(one, two, sizeof one);
-    assert_int_equal(AUTO_STEPS, follow_auto(1, PLEATS, 0, 0.5, one));
     assert_int_equal(AUTO_STEPS, follow_auto(1, BOWL, 0, 0, one)); /* flat */
     uint32_t complete = follow_auto(1, BOWL, 0, 1, one); /* nearly all is positive later */
     assert_true(complete > 0 && complete < AUTO_STEPS);
     assert_int_equal(ABUT_SELF_COMPLETE, one[0]);
     assert_int_equal(complete, follow_auto(2, BOWL, 0, 1, two));
     assert_memory_equal(one, two, sizeof one);
+}
+
+/* Pairs within V- are culled, too. If many triangles are in V-, AUTO needs the candidates of a
+ * complete search first, and uses sets if they leave fewer. */
+TEST(test_auto_with_negatives) {
+    static const bending ways[2] = {PLEATS, RING};
+    abut_self_scheme one[AUTO_STEPS], two[AUTO_STEPS];
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(2, follow_auto(1, ways[k], 0, k ? 1 : 0.5, one));
+        assert_int_equal(ABUT_SELF_COMPLETE, one[1]);
+        assert_int_not_equal(ABUT_SELF_COMPLETE, one[2]);
+        assert_int_equal(2, follow_auto(2, ways[k], 0, k ? 1 : 0.5, two));
+        assert_memory_equal(one, two, sizeof one);
+    }
+    /* hardly any pairs are near */
+    assert_int_equal(AUTO_STEPS, follow_auto(1, RING, 0, 0.001, one));
 }

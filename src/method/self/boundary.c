@@ -164,7 +164,7 @@ static void pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 /* Finds all pairs, or that there are too many. */
-static abut_status find_pairs(pair_search *p, bool *is_cheaper) {
+static abut_status find_pairs(pair_search *p, size_t *found, bool *is_cheaper) {
     abut_self *view = p->view;
     const size_t ghosts_per_task = abuti_chunk_count(view->ghost_count, TASKS_MAX);
     size_t count = 0;
@@ -179,6 +179,7 @@ static abut_status find_pairs(pair_search *p, bool *is_cheaper) {
         count += p->shares[i].count;
         *is_cheaper = *is_cheaper && !p->shares[i].is_full && count <= p->most;
     }
+    *found = count;
     return ABUT_OK;
 }
 
@@ -446,7 +447,7 @@ static void classify_pairs(pair_search *p) {
 }
 
 abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
-                                bool *is_cheaper) {
+                                size_t *count, bool *is_cheaper) {
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_topology_get_arrays(view->topology, &t);
     pair_search p = {.view = view,
@@ -454,7 +455,8 @@ abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size
                      .triangle_edges = t.triangle_edges,
                      .most = most};
     *is_cheaper = true;
-    abut_status status = view->ghost_count ? find_pairs(&p, is_cheaper) : ABUT_OK;
+    *count = 0;
+    abut_status status = view->ghost_count ? find_pairs(&p, count, is_cheaper) : ABUT_OK;
     if (!status && *is_cheaper)
         classify_pairs(&p);
     for (size_t i = 0; i < p.share_count && p.shares; i++)

@@ -3,16 +3,29 @@
  * The search is that of abut_sweep_find(). Sets only remove pairs from it, so that it is cheaper
  * with sets than without them if these are cheap. AUTO decides that reproducibly, so it counts
  * instead of measuring time: every stage has a cost per processed element, fitted to times of one
- * thread (docs/self.md). The boundary may cost as much as the last complete search; if that does
- * not suffice, the complete one is run.
+ * thread (docs/self.md). The boundary may cost as much as the sets can save of the last complete
+ * search; if that does not suffice, a complete one is run. After a search by sets its cost is
+ * compared with that of the last complete search.
+ *
+ * Candidates are V+ with V-, and V0 and Vv with all. So the sets of a character, of which a third
+ * is in V-, remove most candidates. But a group of features with several sets is visited as often
+ * as without sets: if an eighth of the triangles is outside the larger one of V+ and V-, as many
+ * groups are visited.
  */
 #include "self/self.h"
 
 _Static_assert((int)SET_P == 1 && (int)SET_N == 2, "the first two sets of abuti_motion_set_sets()");
 
 /* Approximate nanoseconds: of the boundary per pair of a triangle and a ghost; of complete searches
- * per triangle and per candidate. */
-enum { GHOST_PAIR_COST = 150, SWEEP_COST = 300, CANDIDATE_COST = 40 };
+ * per triangle and per candidate; of the view test per triangle; and of searches by sets per
+ * triangle if all are in one set. */
+enum {
+    GHOST_PAIR_COST = 150,
+    SWEEP_COST = 300,
+    CANDIDATE_COST = 40,
+    VIEW_COST = 50,
+    SETS_COST = 150
+};
 /* Assumed candidates per triangle until some were counted. */
 enum { CANDIDATES_INITIAL = 4 };
 
@@ -103,15 +116,30 @@ abut_status abuti_view_search(view_step *f, bool complete) {
     f->result.vertex_face = counts.vertex_face;
     f->result.edge_edge = counts.edge_edge;
     f->result.times.search += abuti_seconds() - begun;
-    if (complete)
+    if (complete && (lists || !f->result.hit)) { /* otherwise it ended early */
         view->complete_cost = SWEEP_COST * (uint64_t)view->triangle_count +
                               CANDIDATE_COST * (counts.vertex_face + counts.edge_edge);
+        view->cost_age = 0;
+    }
     return ABUT_OK;
 }
 
-size_t abuti_view_affordable_pairs(const abut_self *view) {
-    const uint64_t cost = view->complete_cost ? view->complete_cost
-                                              : (SWEEP_COST + CANDIDATES_INITIAL * CANDIDATE_COST) *
-                                                    (uint64_t)view->triangle_count;
-    return (size_t)(cost / GHOST_PAIR_COST);
+uint64_t abuti_view_complete_cost(const abut_self *view) {
+    return view->complete_cost ? view->complete_cost
+                               : (SWEEP_COST + CANDIDATES_INITIAL * CANDIDATE_COST) *
+                                     (uint64_t)view->triangle_count;
+}
+
+uint64_t abuti_view_sets_cost(const abut_self *view, uint32_t smaller, uint64_t ghost_pairs,
+                              uint64_t candidates) {
+    const uint64_t count = view->triangle_count, most = (SWEEP_COST - SETS_COST) * count,
+                   visits = (uint64_t)(SWEEP_COST - SETS_COST) * DOUBT_SHARE * smaller;
+    return (VIEW_COST + SETS_COST) * count + (visits < most ? visits : most) +
+           GHOST_PAIR_COST * ghost_pairs + CANDIDATE_COST * candidates;
+}
+
+size_t abuti_view_affordable_pairs(const abut_self *view, uint32_t smaller) {
+    const uint64_t complete = abuti_view_complete_cost(view),
+                   sets = abuti_view_sets_cost(view, smaller, 0, 0);
+    return complete > sets ? (size_t)((complete - sets) / GHOST_PAIR_COST) : 0;
 }

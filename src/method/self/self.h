@@ -40,8 +40,8 @@ enum {
     TREE_STACK = TREE_LEVELS + 1
 };
 
-/* AUTO searches completely if more than one in DOUBT_SHARE triangles is not positive. A search by
- * sets then takes at least 0.6 of the time of a complete one, and the sets take the rest. */
+/* AUTO: with as many triangles in V0 and Vv, or in other components, sets save nothing; and with as
+ * many outside the larger one of V+ and V-, the traversal is not shorter: see search.c. */
 enum { DOUBT_SHARE = 8 };
 
 /* Over the triangles of the mesh. */
@@ -122,7 +122,8 @@ struct abut_self {
     uint32_t compared;      /* and triangles in doubt then */
     uint32_t retry_in;      /* steps until the sets are tried again, */
     uint32_t retry_delay;   /* and the next such delay */
-    uint64_t complete_cost; /* of the last complete search; 0 = there was none */
+    uint64_t complete_cost; /* of the last complete search of a whole step; 0 = there was none */
+    uint32_t cost_age;      /* steps by sets since then */
 
     uint32_t kept;            /* steps since the violated triangles were determined anew */
     unsigned char *sets;      /* SET_ bit of each triangle, ghosts included */
@@ -182,10 +183,11 @@ abut_status abuti_view_boundary_open(abut_self *view);
 void abuti_view_boundary_close(abut_self *view);
 /* Computes the bounds of all vertices and of the tree for the current step. */
 void abuti_view_fit(abut_self *view);
-/* Puts triangles into V that touch ghosts in the step, or may be beyond one. Sets *is_cheaper to
- * false, without a result, if more than `most` pairs of triangles and ghosts are near. */
+/* Puts triangles into V that touch ghosts in the step, or may be beyond one. Sets *count to the
+ * number of pairs of triangles and ghosts that are near. Sets *is_cheaper to false, without a
+ * result, if there are more than `most`. */
 abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
-                                bool *is_cheaper);
+                                size_t *count, bool *is_cheaper);
 /* The number of pairs of triangles and ghosts above which the search by sets is not cheaper. */
 size_t abuti_view_pairs_max(const abut_self *view);
 
@@ -198,7 +200,9 @@ typedef struct view_step {
     view_limits of_ghosts;       /* the same without a separation */
     bool start_is_free, follows; /* follows: the start is the end of the previous step */
     bool carries;                /* sets and ghosts remain valid for the next step */
-    bool is_spent;               /* AUTO: the sets were not cheaper */
+    bool is_spent;               /* AUTO: the sets were not cheaper, */
+    bool is_costly;              /* which was only known after the boundary or the search */
+    size_t ghost_pairs;          /* pairs of triangles and ghosts that were near */
     bool all;                    /* all impacts are requested, not only the first, */
     bool completes;              /* and if there is any, by a complete search */
     abut_impact_list impacts;    /* then the caller's list and the count */
@@ -213,7 +217,13 @@ void abuti_view_search_close(abut_self *view);
 /* Searches for the first impact or for all, either by sets or completely; by sets for any, if that
  * is to be completed. */
 abut_status abuti_view_search(view_step *f, bool complete);
-/* For AUTO: the number of pairs of triangles and ghosts that cost as much as a complete search. */
-size_t abuti_view_affordable_pairs(const abut_self *view);
+/* Costs for AUTO, in the same unit. Of a complete search: the last one, or an assumed one. */
+uint64_t abuti_view_complete_cost(const abut_self *view);
+/* Of a search by sets, if `smaller` triangles are outside the larger one of V+ and V-, with counts
+ * of pairs of triangles and ghosts, and of candidates. */
+uint64_t abuti_view_sets_cost(const abut_self *view, uint32_t smaller, uint64_t ghost_pairs,
+                              uint64_t candidates);
+/* The number of pairs of triangles and ghosts above which these sets are not cheaper. */
+size_t abuti_view_affordable_pairs(const abut_self *view, uint32_t smaller);
 
 #endif

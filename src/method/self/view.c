@@ -10,8 +10,18 @@
 
 /* State machine of AUTO: point and line are compared at least every COMPARE_EVERY steps. The
  * comparison is earlier if twice as many triangles are in doubt as then, plus one in COMPARE_SHARE.
- * The complete search is used for at most RETRY_DELAY_MAX steps before the sets are tried again. */
-enum { COMPARE_EVERY = 16, COMPARE_SHARE = 64, RETRY_DELAY_MAX = 64 };
+ * The complete search is used for at most RETRY_DELAY_MAX steps before the sets are tried again. A
+ * failure lengthens this delay RETRY_GROWTH times. It delays the next attempt COSTLY_DELAY times as
+ * long if it is known only after the boundary or the search. The cost of the last complete search
+ * is valid for COST_AGE_MAX steps by sets, unless these cost less than half of it. */
+enum {
+    COMPARE_EVERY = 16,
+    COMPARE_SHARE = 64,
+    RETRY_DELAY_MAX = 64,
+    RETRY_GROWTH = 4,
+    COSTLY_DELAY = 8,
+    COST_AGE_MAX = 64
+};
 
 /* ---- create ---- */
 
@@ -139,6 +149,13 @@ static uint32_t count_in_doubt(const view_counts *counts) {
     return counts->sets[ABUT_SELF_NEGATIVE] + counts->sets[ABUT_SELF_GRAZING];
 }
 
+/* Triangles outside the larger one of V+ and V-. */
+static uint32_t count_smaller(const uint32_t sets[4]) {
+    const uint32_t positive = sets[ABUT_SELF_POSITIVE], negative = sets[ABUT_SELF_NEGATIVE];
+    return sets[ABUT_SELF_GRAZING] + sets[ABUT_SELF_VIOLATED] +
+           (positive < negative ? positive : negative);
+}
+
 static bool is_auto(const abut_self *view) {
     return view->options.scheme == ABUT_SELF_AUTO;
 }
@@ -207,23 +224,49 @@ static void keep_for_next_step(view_step *f) {
         view->age = 0;
 }
 
-/* For AUTO: whether so many triangles are not positive that the sets are not worth a search. */
-static bool is_too_doubtful(view_step *f, uint32_t count) {
-    f->is_spent = is_auto(f->view) && count > f->view->triangle_count / DOUBT_SHARE;
+/* For AUTO: whether a search by these sets cannot be cheaper than a complete one. If many triangles
+ * are in the smaller one of V+ and V-, that depends on the candidates of a complete search. */
+static bool is_too_doubtful(view_step *f, const uint32_t sets[4]) {
+    const abut_self *view = f->view;
+    const uint32_t share = view->triangle_count / DOUBT_SHARE,
+                   never_culled = sets[ABUT_SELF_GRAZING] + sets[ABUT_SELF_VIOLATED],
+                   smaller = count_smaller(sets);
+    const uint64_t least = abuti_view_sets_cost(view, smaller, f->ghost_pairs, 0);
+    const bool is_cheaper = smaller <= share || least < view->complete_cost;
+    f->is_spent = is_auto(view) && (never_culled > share || !is_cheaper);
+    f->is_costly = f->is_spent && f->ghost_pairs > 0;
     return f->is_spent;
 }
 
-/* AUTO may spend as much on the boundary as a complete search costs. */
+/* For AUTO, after a search by sets that found no impact: compares its cost with that of the last
+ * complete search. A search that found one may have ended early. An old cost may be that of a
+ * slower motion, so that the next step only measures it again. */
+static void compare_cost(view_step *f) {
+    abut_self *view = f->view;
+    const abut_self_result *result = &f->result;
+    if (!is_auto(view) || result->hit)
+        return;
+    const uint64_t cost = abuti_view_sets_cost(view, count_smaller(result->sets), f->ghost_pairs,
+                                               result->vertex_face + result->edge_edge),
+                   complete = abuti_view_complete_cost(view);
+    view->cost_age++;
+    f->is_costly = cost > complete && view->cost_age == 1;
+    f->is_spent = cost > complete || (view->cost_age > COST_AGE_MAX && cost > complete / 2);
+}
+
+/* AUTO may spend as much on the boundary as the sets can save. */
 static abut_status handle_boundary(view_step *f, bool *is_cheaper) {
     abut_self *view = f->view;
-    const size_t affordable = is_auto(view) ? abuti_view_affordable_pairs(view) : SIZE_MAX;
+    const uint32_t smaller = count_smaller(f->counts.sets);
+    const size_t affordable = is_auto(view) ? abuti_view_affordable_pairs(view, smaller) : SIZE_MAX;
     const size_t most = abuti_view_pairs_max(view);
     double begun = abuti_seconds();
     abuti_view_fit(view);
     f->result.times.bounds += abuti_seconds() - begun;
     begun = abuti_seconds();
     abut_status status =
-        abuti_view_boundary(view, &f->of_ghosts, affordable < most ? affordable : most, is_cheaper);
+        abuti_view_boundary(view, &f->of_ghosts, affordable < most ? affordable : most,
+                            &f->ghost_pairs, is_cheaper);
     f->result.times.boundary += abuti_seconds() - begun;
     return status;
 }
@@ -238,11 +281,11 @@ static abut_status search_by_sets(view_step *f) {
     memcpy(f->result.regions, f->counts.regions, sizeof f->counts.regions);
     f->result.times.view += abuti_seconds() - begun;
     if (!is_proven_free(f)) {
-        if (is_too_doubtful(f, count_in_doubt(&f->counts)))
+        if (is_too_doubtful(f, f->counts.sets))
             return search_completely(f, ABUT_SELF_COST);
         if (view->ghost_count || view->part_count > 1)
             status = handle_boundary(f, &is_cheaper);
-        f->is_spent = !is_cheaper;
+        f->is_spent = f->is_costly = !is_cheaper;
         if (status || !is_cheaper)
             return status ? status : search_completely(f, ABUT_SELF_BOUNDARY);
     }
@@ -250,11 +293,13 @@ static abut_status search_by_sets(view_step *f) {
     abuti_view_count_sets(view, &f->result);
     keep_for_next_step(f);
     f->result.times.marks += abuti_seconds() - begun;
-    if (is_too_doubtful(f, view->triangle_count - f->result.sets[ABUT_SELF_POSITIVE]))
+    if (is_too_doubtful(f, f->result.sets))
         return search_completely(f, ABUT_SELF_COST);
     if (f->result.sets[ABUT_SELF_POSITIVE] == view->triangle_count)
         return ABUT_OK;
     status = abuti_view_search(f, false);
+    if (!status)
+        compare_cost(f);
     if (status || !f->completes || !f->result.hit)
         return status;
     f->is_spent = is_auto(view);
@@ -326,16 +371,18 @@ static abut_status begin_step(view_step *f, const abut_self_step *step) {
 }
 
 /* For AUTO: whether to use the sets in the following steps. If they were not cheaper, point and
- * line are compared at the next attempt; each further failure doubles the delay. */
+ * line are compared at the next attempt. Each further failure lengthens the delay, and each success
+ * halves it. */
 static void update_auto_state(const view_step *f) {
     abut_self *view = f->view;
     if (view->retry_in) {
         view->retry_in--;
     } else if (f->is_spent && is_auto(view)) {
-        view->retry_in = view->retry_delay;
+        const uint32_t delay = view->retry_delay * (f->is_costly ? COSTLY_DELAY : 1);
+        view->retry_in = delay < RETRY_DELAY_MAX ? delay : RETRY_DELAY_MAX;
         view->age = 0;
         view->retry_delay =
-            view->retry_delay < RETRY_DELAY_MAX ? 2 * view->retry_delay : RETRY_DELAY_MAX;
+            delay < RETRY_DELAY_MAX / RETRY_GROWTH ? RETRY_GROWTH * delay : RETRY_DELAY_MAX;
     } else if (f->result.scheme != ABUT_SELF_COMPLETE && view->retry_delay > 1) {
         view->retry_delay /= 2;
     }

@@ -355,6 +355,26 @@ TEST(impossible_seams_do_no_harm) {
     destroy_panels(&p);
 }
 
+/* Groups of vertices of two sheets with different resolutions meet at corners everywhere along a
+ * seam. The patches there stay far below the limit of devices. */
+TEST(patches_along_seams_are_small) {
+    abut_mesh *left = make_shape_at(ABUT_SHAPE_SHEET, 90, 1, pose_at(0, 0, 0)),
+              *right = make_shape_at(ABUT_SHAPE_SHEET, 71, 1, pose_at(1.1, 0, 0));
+    const cloth_options options = {.bend = 1e-5};
+    abut_cloth *c = make_cloth(left, NULL, &options);
+    abut_cloth_seam seams[91];
+    uint32_t index;
+    assert_ok(abut_cloth_add_sheet(c, right, NULL, &index));
+    for (uint32_t i = 0; i <= 90; i++)
+        seams[i] = (abut_cloth_seam){0, 91 * i + 90, 1, 72 * (i * 71 / 90), 0, 0, 0};
+    assert_ok(abut_cloth_sew(c, seams, 91));
+    assert_ok(abuti_cloth_divide(c));
+    assert_true(c->patches.largest <= PATCH_ALL / 4);
+    abut_cloth_destroy(c);
+    abut_mesh_destroy(left);
+    abut_mesh_destroy(right);
+}
+
 /* ---- refusals ---- */
 
 TEST(refusals) {

@@ -355,8 +355,8 @@ TEST(impossible_seams_do_no_harm) {
     destroy_panels(&p);
 }
 
-/* Groups of vertices of two sheets with different resolutions meet at corners everywhere along a
- * seam. The patches there stay far below the limit of devices. */
+/* Along a seam of two sheets with different resolutions, groups of vertices have many corners. The
+ * patches there stay far below the limit of devices. */
 TEST(patches_along_seams_are_small) {
     abut_mesh *left = make_shape_at(ABUT_SHAPE_SHEET, 90, 1, pose_at(0, 0, 0)),
               *right = make_shape_at(ABUT_SHAPE_SHEET, 71, 1, pose_at(1.1, 0, 0));

@@ -355,6 +355,55 @@ TEST(impossible_seams_do_no_harm) {
     destroy_panels(&p);
 }
 
+/* Random pairs of vertices crumple two sheets on a ball. Seams may stay open, but nothing ever
+ * intersects. */
+TEST(random_seams_never_intersect) {
+    abut_mesh *lower = make_shape_at(ABUT_SHAPE_SHEET, GRID, 1, pose_at(0, 0, 0.55)),
+              *upper = make_shape_at(ABUT_SHAPE_SHEET, GRID, 1, pose_at(0.1, 0, 0.7)),
+              *ball = make_shape_at(ABUT_SHAPE_ICOSPHERE, 4, 0.6, pose_at(0, 0, 0.1));
+    const cloth_options options = {.gravity = {0, 0, -10}, .friction = 0.3};
+    const double stiffness[3] = {0, 100, 1e4};
+    abut_cloth *c = make_cloth(lower, ball, &options);
+    test_random random = {11};
+    uint32_t index, impacts = 0;
+    assert_ok(abut_cloth_add_sheet(c, upper, NULL, &index));
+    for (int i = 0; i < 40; i++) {
+        for (uint32_t k = 0; k < 12 && i % 10 == 0; k++) {
+            const uint32_t a = (uint32_t)test_random_real(&random, 0, SIDE * SIDE - 1),
+                           b = (uint32_t)test_random_real(&random, 0, SIDE * SIDE - 1);
+            const abut_cloth_seam seam = {0, a, a == b || k % 2, b, 0, stiffness[k % 3], 1 + k % 4};
+            assert_ok(abut_cloth_sew(c, &seam, 1));
+        }
+        impacts += step(c, 1.0 / 60, NULL).impacts;
+        assert_true(is_free(c));
+    }
+    assert_true(impacts > 100);
+    abut_cloth_destroy(c);
+    abut_mesh_destroy(lower);
+    abut_mesh_destroy(upper);
+    abut_mesh_destroy(ball);
+}
+
+/* Along a seam of two sheets with different resolutions, groups of vertices have many corners. The
+ * patches there stay far below the limit of devices. */
+TEST(patches_along_seams_are_small) {
+    abut_mesh *left = make_shape_at(ABUT_SHAPE_SHEET, 90, 1, pose_at(0, 0, 0)),
+              *right = make_shape_at(ABUT_SHAPE_SHEET, 71, 1, pose_at(1.1, 0, 0));
+    const cloth_options options = {.bend = 1e-5};
+    abut_cloth *c = make_cloth(left, NULL, &options);
+    abut_cloth_seam seams[91];
+    uint32_t index;
+    assert_ok(abut_cloth_add_sheet(c, right, NULL, &index));
+    for (uint32_t i = 0; i <= 90; i++)
+        seams[i] = (abut_cloth_seam){0, 91 * i + 90, 1, 72 * (i * 71 / 90), 0, 0, 0};
+    assert_ok(abut_cloth_sew(c, seams, 91));
+    assert_ok(abuti_cloth_divide(c));
+    assert_true(c->patches.largest <= PATCH_ALL / 4);
+    abut_cloth_destroy(c);
+    abut_mesh_destroy(left);
+    abut_mesh_destroy(right);
+}
+
 /* ---- refusals ---- */
 
 TEST(refusals) {

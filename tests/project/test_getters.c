@@ -55,6 +55,10 @@ static abut_status measure_map(const void *object, void *out) {
     return abut_map_measure((const abut_map *)object, NULL, NULL, (abut_map_measures *)out);
 }
 
+static abut_status measure_depth(const void *object, void *out) {
+    return abut_map_measure_depth((const abut_map *)object, 0, (abut_map_depth *)out);
+}
+
 static abut_status measure_hausdorff(const void *object, void *out) {
     return abut_pair_hausdorff(object, object, NULL, (abut_pair_hausdorff_result *)out);
 }
@@ -174,6 +178,7 @@ TEST(of_meshes) {
     const abut_collider body = abut_collider_from_bvh(bvh, abut_pose_identity());
     assert_ok(abut_map_compute_distance(map, &body, 1, NULL));
     check_getter(measure_map, map, sizeof(abut_map_measures));
+    check_getter(measure_depth, map, sizeof(abut_map_depth));
     abut_self_result first = abut_self_result_default();
     radial_mesh = mesh;
     assert_ok(find_self(self, &first)); /* the next steps change no set */

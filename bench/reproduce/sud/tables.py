@@ -96,7 +96,7 @@ def page(kept):
                    cpu["cases"][name], there.get(name), ratio)
 
     rows = [
-        case("figure", "figure 1: distances between Hugo (17,200 triangles) and a box, 256 x 256", ", 16,368 triangles of another model"),
+        case("figure", "figure 1: distances between Hugo (17,200 triangles) and a box, 256 x 256", ", 16,368 triangles of another model; [pictures](../map.md#figures-1-and-6)"),
         Row("figures 2, 4, 5: affine maps and spacing of samples", "diagrams without a result"),
         case("letters", "figure 3, section 6.2: E and G, 3,700 triangles, 512 x 512", ", 3,832 triangles"),
         Row("figure 3, section 6.2: speed-up over fields for E and G", reproduced("abut demo letters --compare"),
@@ -127,7 +127,7 @@ def page(kept):
               "There is no version of their algorithm for a device.",
               "The baseline of figure 8 is a field of abut, not linear factorisation. In *speed-up over fields* its cells give "
               "equal accuracy. With the 256 cells of the paper along the longest side fields take less time: see "
-              "[the comparison](../map.md#measured).",
+              "[the comparison](../map.md#comparison-with-fields).",
               "Hugo and the bunnies are other models with as many triangles."]
     if both[1]:
         built_there = both[1]["built_ms"] / both[1]["map_ms"]

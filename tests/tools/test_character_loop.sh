@@ -89,10 +89,10 @@ print(json.dumps({
 PYTHON
     try 0 "$python" biped.py
     cp out biped.gltf
-    try 0 "$loop" biped.gltf --clip kick --frames 60 --particles 1000 --record kick.abutm
+    try 0 "$loop" biped.gltf --clip kick --frames 90 --particles 1000 --record kick.abutm
     says "120 vertices"
-    says "frames     60 with 120 steps"
-    try 0 "$tool" replay kick.abutm --from 60 --to 60 --frames-only
+    says "frames     90 with 180 steps"
+    try 0 "$tool" replay kick.abutm --from 90 --to 90 --frames-only
     try 2 "$loop" biped.gltf --clip walk --frames 1
     complains "no clip of this name"
 else

@@ -98,7 +98,7 @@ class Results:
             self.add(path, load(path))
         places = load(folder / RIVALS_FOLDER / "results.json").values()
         self.rivals = {(line["condition"], line["rival"], line["place"]): line for place in places for line in place["lines"]}
-        self.rivals_day = max(place["date"] for place in places)
+        self.rivals_note = "; ".join(f"{place['machine']}, {place['date']}" for place in places)
 
     def add(self, path, data):
         if "python" in data:
@@ -290,7 +290,7 @@ def rivals_section(results, pictures):
             continue
         bars.sort(key=lambda bar: bar[1])
         first = next((ns for rival, ns, _ in bars if rival == "radial"), bars[0][1])
-        where = "two cores" if place == "CPU" else place
+        where = "one core" if place == "CPU" else place
         groups.append((where, [("abut" if rival == "radial" else rival, ns,
                                 f"  {RIVALS[rival]}" + ("" if rival == "radial" else f" ({times(ns / first)}x)"))
                                for rival, ns, _ in bars]))
@@ -299,13 +299,16 @@ def rivals_section(results, pictures):
     if not groups:
         return []
     sample = next(line for key, line in results.rivals.items() if key[0] == condition)
-    note = f"two cores of the Intel Xeon beside the GPU, and one NVIDIA H200; {results.rivals_day}"
+    note = results.rivals_note
+    tight = any("frames" not in line for key, line in results.rivals.items() if key[0] == condition)
     plot(pictures / "performance-cloth.svg", "Cloth against a character", "a frame: the body's new pose and all particles",
          groups, note)
     return ["## Cloth against a character", "",
             *wrap(f"Collision of {sample['particles']:,} cloth particles with a body of {sample['triangles']:,} triangles that "
-                  "does gymnastics (condition 8 of Friston and Steed 2019). We implemented all techniques for this "
-                  "comparison. [Comparison of radial fields](radial_table.md) has all conditions."), "",
+                  "does gymnastics in an overcoat (condition 8 of Friston and Steed 2019). We implemented all techniques "
+                  "for this comparison. Times of the core are processor time of one thread. "
+                  + ("On the device, the overcoat is a remeshed body, which was measured before. " if tight else "")
+                  + "[Comparison of radial fields](radial_table.md) has all conditions."), "",
             "![Bars of times: radial fields and other techniques](pictures/performance-cloth.svg)", "",
             *table(["machine", "technique", "time per frame", "ratio", "particles left deep inside", "memory"], lines),
             *wrap(f"Measured on {note}. Data: `bench/{RIVALS_FOLDER}`. At commit 05dd4d6c (2026-11-17, another H200), dense "

@@ -124,7 +124,6 @@ typedef struct live_bytes {
     bool has_failed;
 } live_bytes;
 
-void abuti_live_add(live_bytes *to, const void *data, size_t bytes);
 void abuti_live_print(live_bytes *to, const char *format, ...) ABUTI_PRINTF(2, 3);
 
 /* ---- server.c ---- */

@@ -97,7 +97,7 @@ typedef struct live_state {
 /* The coordinates of pages: (coordinates - centre) * scale. */
 typedef struct live_view {
     bool is_set;
-    abut_vec3 centre, up, eye;
+    abut_vec3 centre, up, eye, extent; /* extent: of the first picture */
     double scale, fov;
 } live_view;
 

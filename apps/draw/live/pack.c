@@ -119,8 +119,9 @@ static void add_layer(packing *p, const live_layer *layer, size_t id, uint64_t a
 
 static void add_head(packing *p, const abut_live *live, uint64_t after) {
     const live_view *v = &live->view;
-    const double view[] = {v->centre.x, v->centre.y, v->centre.z, v->scale, v->up.x, v->up.y,
-                           v->up.z,     v->eye.x,    v->eye.y,    v->eye.z, v->fov};
+    const double view[] = {v->centre.x, v->centre.y, v->centre.z, v->scale,   v->up.x,
+                           v->up.y,     v->up.z,     v->eye.x,    v->eye.y,   v->eye.z,
+                           v->fov,      v->extent.x, v->extent.y, v->extent.z};
     abuti_live_print(&p->head,
                      "{\"abut\":1,\"live\":%llu,\"since\":%llu,\"handled\":%llu,\"count\":%zu,"
                      "\"ended\":%s",

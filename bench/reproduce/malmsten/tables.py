@@ -100,7 +100,8 @@ def page(kept):
                           f"{run['exact_ms']:.3g} ms with {spheres} spheres.")
     rows.append(Row("figure 15, section 5.1: 250 spheres that all move; time of a frame", reproduced("abut-bench --filter stairs-250"),
                     "no number", None, cpu["bench_ms"], device.get("bench_ms")))
-    for scene, what, more in (("snow", "figure 16, section 5.2: snow on a bunny", ", another model, which turns by itself; with `--live` the user turns and moves it"),
+    for scene, what, more in (("snow", "figure 16, section 5.2: snow on a bunny",
+                               ", another model, which turns by itself; with `--live` the user turns and moves it"),
                               ("bounce", "figure 17, section 5.3: bounces by normals of edges", ", not coloured by normals")):
         run = cpu.get(scene)
         rows.append(Row(what, reproduced(f"abut demo {scene}") + more, "a picture", None, score(run, "exact") if run else None))

@@ -206,4 +206,21 @@ try:
     raise AssertionError("the server still runs")
 except ConnectionError:
     pass
+
+# ---- several bodies: all have their own names, and the deepest or closest pair is shown ----
+with open("scene.json", "w") as file:
+    json.dump({"bodies": [{"name": name, "mesh": {"shape": "box"}, "position": [x, 0, 0]}
+                          for name, x in (("left", -9), ("right", 9))]}, file)
+process, port, token = start("view", "scene.json", "a.ply", "b.ply", "--live", "--unit", "mm")
+first = message(request("GET", f"/{token}/next?after=0")[2])
+names = [layer["name"] for layer in first["layers"] if layer["kind"] == "bodies"]
+assert names == ["left", "right", "a.ply", "b.ply"], names
+assert first["text"].startswith("1 pair touches: a.ply – b.ply: ") and first["text"].endswith(" mm"), first
+away = struct.pack("<10d", 0, 3, 1, 0, 0, 0, 1, 0.4, 0, 0)
+assert request("POST", f"/{token}/input", away)[0] == 200
+second = message(request("GET", f"/{token}/next?after=1")[2])
+assert second["text"].startswith("No pair touches. Closest: right – b.ply: distance "), second["text"]
+assert request("POST", f"/{token}/input", stop)[0] == 200
+output = process.communicate(timeout=60)
+assert process.returncode == 0, output
 print("fine")

@@ -89,7 +89,6 @@ static int run_live(tool_run *tool, const tool_arguments *arguments, viewing *v)
         tool_refuse(tool, "--%s does not apply to --live", page->option->name);
     read_results(tool, arguments, v);
     camera_read(tool, arguments, &v->camera);
-    results_name(v);
     view_live(tool, arguments, v);
     free_results(v);
     return CODE_FINE;

@@ -12,7 +12,6 @@ typedef struct live_body {
     abut_mesh *mesh;
     abut_bvh *bvh;
     abut_pose start, pose;
-    abut_colour colour;
     const char *name;
 } live_body;
 
@@ -33,19 +32,16 @@ typedef struct live_viewing {
     live_pair *pairs; /* of i < j at i * count + j */
     double size;      /* of the scene */
     const char *unit; /* of lengths, or "" */
-    tool_legend legend;
 } live_viewing;
 
 /* ---- bodies ---- */
 
-static void add_body(live_viewing *l, abut_mesh *mesh, abut_pose pose, abut_colour colour,
-                     const char *name) {
+static void add_body(live_viewing *l, abut_mesh *mesh, abut_pose pose, const char *name) {
     if (l->count == BODIES_MAX)
         tool_refuse(l->tool, "--live shows at most %d bodies", BODIES_MAX);
     live_body *body = &l->bodies[l->count++];
-    *body = (live_body){.mesh = mesh, .start = pose, .pose = pose, .colour = colour, .name = name};
+    *body = (live_body){.mesh = mesh, .start = pose, .pose = pose, .name = name};
     ensure(abut_bvh_create(mesh, NULL, &body->bvh));
-    legend_add(&l->legend, colour, "%s", name);
     l->size = fmax(l->size, mesh_diagonal(mesh));
 }
 
@@ -55,10 +51,10 @@ static void add_bodies(live_viewing *l) {
         if (!r->mesh && !r->scene)
             tool_refuse(l->tool, "%s: --live shows meshes and scenes only", r->path);
         if (r->mesh)
-            add_body(l, r->mesh, abut_pose_identity(), r->colour, r->name);
+            add_body(l, r->mesh, abut_pose_identity(), r->name);
         for (uint32_t k = 0; r->scene && k < get_scene_arrays(r->scene).body_count; k++) {
             const abut_scene_body body = get_scene_body(r->scene, k);
-            add_body(l, body.mesh, body.collider.pose, abut_picture_colour(k), body.name);
+            add_body(l, body.mesh, body.collider.pose, body.name);
         }
     }
     if (l->count < 2)
@@ -120,8 +116,8 @@ static void print_pair(const live_viewing *l, const live_pair *pair, tool_text *
                    l->unit);
     else
         text_print(to, "%llu contacts, penetration depth %.6g%s%s",
-                   (unsigned long long)pair->found.contacts.count, pair->depth,
-                   *l->unit ? " " : "", l->unit);
+                   (unsigned long long)pair->found.contacts.count, pair->depth, *l->unit ? " " : "",
+                   l->unit);
 }
 
 static void print_reliability(const live_pair *pair, tool_text *to) {
@@ -135,16 +131,18 @@ static void show(const live_viewing *l) {
     const live_pair *closest = NULL, *deepest = NULL;
     uint32_t touching = 0;
     bool movable[BODIES_MAX];
+    const char *names[BODIES_MAX];
     abut_picture *picture = NULL;
     tool_text text = {0};
     ensure(abut_picture_create(l->tool->context, &l->v->camera, &picture));
     for (uint32_t i = 0; i < l->count; i++) {
         abut_mesh_style style = abut_mesh_style_default();
-        style.colour = l->bodies[i].colour;
+        style.colour = abut_picture_colour(i);
         style.colour.a = 0.75f; /* contacts are inside */
         style.smooth = !l->v->flat;
         style.edges = l->v->edges;
         movable[i] = true;
+        names[i] = l->bodies[i].name;
         ensure(abut_picture_add_mesh(picture, l->bodies[i].mesh, l->bodies[i].pose, &style));
         for (uint32_t j = i + 1; j < l->count; j++) {
             const live_pair *pair = &l->pairs[i * l->count + j];
@@ -166,13 +164,14 @@ static void show(const live_viewing *l) {
         ensure(abut_picture_add_point(picture, s->point_b, 9, blue));
     }
     if (l->count > 2 && touching)
-        text_print(&text, "%u pairs touch. Deepest: ", touching);
+        text_print(&text,
+                   touching == 1 ? "%u pair touches: " : "%u pairs touch. Deepest: ", touching);
     else if (l->count > 2)
         text_add(&text, "No pair touches. Closest: ");
     print_pair(l, shown, &text);
     print_reliability(shown, &text);
     live_show(l->tool, picture,
-              &(live_caption){.legend = &l->legend,
+              &(live_caption){.names = names,
                               .movable = movable,
                               .text = text_of(&text),
                               .line_name = deepest ? "contacts" : "distance",
@@ -204,8 +203,7 @@ static bool respond(live_viewing *l, const abut_live_event *events, size_t count
 
 void view_live(tool_run *tool, const tool_arguments *arguments, const viewing *v) {
     abut_live_event events[ABUT_LIVE_EVENT_MAX];
-    live_viewing l = {
-        .tool = tool, .v = v, .unit = option_words(arguments, "unit", "")};
+    live_viewing l = {.tool = tool, .v = v, .unit = option_words(arguments, "unit", "")};
     l.bodies = tool_array(BODIES_MAX, sizeof *l.bodies);
     add_bodies(&l);
     l.pairs = tool_array((size_t)l.count * l.count, sizeof *l.pairs);

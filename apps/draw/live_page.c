@@ -90,7 +90,7 @@ void live_show(tool_run *tool, const abut_picture *picture, const live_caption *
         ensure(abut_picture_get_item(picture, i, &item));
         if (!item.mesh)
             break;
-        live->names[i] = name_of(caption->legend, item.colour);
+        live->names[i] = caption->names ? caption->names[i] : name_of(caption->legend, item.colour);
     }
     frame.names = live->names;
     frame.movable = caption->movable;

@@ -154,7 +154,8 @@ void live_check(tool_run *tool, const tool_arguments *arguments);
 void live_open(tool_run *tool, const tool_arguments *arguments, uint32_t controls);
 /* What --live shows of a picture besides its content; all members may be null. */
 typedef struct live_caption {
-    const tool_legend *legend; /* names by colour */
+    const tool_legend *legend; /* names by colour, if there are no names */
+    const char *const *names;  /* for each mesh of the picture */
     const bool *movable;       /* for each mesh of the picture */
     const char *text, *line_name, *point_name;
 } live_caption;

@@ -41,7 +41,7 @@ run("make", "torus", "b.ply", "--quiet")
 process, port, token = start("view", "a.ply", "b.ply", "--live")
 
 
-def ask(method, path, body=None, **headers):
+def request(method, path, body=None, **headers):
     """Status, headers and body of an answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -79,15 +79,15 @@ def message(data):
 
 # ---- the page ----
 home = f"/{token}/"
-status, headers, body = ask("GET", home)
+status, headers, body = request("GET", home)
 assert status == 200 and b'data-live="1"' in body and headers["Content-Type"].startswith("text/html")
 policy = headers["Content-Security-Policy"]
 assert "default-src 'none'" in policy and "script-src 'self'" in policy and "frame-ancestors 'none'" in policy
 assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
 assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
 assert "Access-Control-Allow-Origin" not in headers and "Server" not in headers
-assert ask("GET", home + "viewer.js")[2] == b"// not the viewer"
-status, headers, body = ask("GET", home + "next?after=0")
+assert request("GET", home + "viewer.js")[2] == b"// not the viewer"
+status, headers, body = request("GET", home + "next?after=0")
 first = message(body)
 assert status == 200 and first["live"] == 1 and "penetration depth" in first["text"], first
 assert [layer["name"] for layer in first["layers"]][:2] == ["a.ply", "b.ply"]
@@ -97,32 +97,32 @@ wrong = ("0" if token[0] != "0" else "1") + token[1:]
 for path in ("/", "/viewer.js", f"/{wrong}/", f"/{token[:-1]}/", f"/{token}", f"/{token}x/", home + "x", home + "..",
              home + "../../etc/passwd", home + "%2e%2e/", home + "next", home + "viewer.js/", f"//{token}/",
              home + "input?x"):
-    assert ask("GET", path)[0] == 404, path
+    assert request("GET", path)[0] == 404, path
 for query in ("", "x", "-1", "1x", "1&after=2"):
     expected = 200 if query == "" else 400
-    assert ask("GET", home + "next?after=" + query)[0] == expected, query
-assert ask("GET", home + "next?after=" + "9" * 19)[0] == 200  # no such version: everything
-assert ask("GET", home + "next?after=" + "9" * 20)[0] == 400
+    assert request("GET", home + "next?after=" + query)[0] == expected, query
+assert request("GET", home + "next?after=" + "9" * 19)[0] == 200  # no such version: everything
+assert request("GET", home + "next?after=" + "9" * 20)[0] == 400
 
 # ---- other hosts and origins ----
 for host in ("evil.com", "127.0.0.1", f"127.0.0.1:{port + 1}", f"127.0.0.1:{port}.evil.com", "", f"[::1]:{port}"):
-    assert ask("GET", home, Host=host)[0] == 403, host
-assert ask("GET", home, Host=f"localhost:{port}")[0] == 200
+    assert request("GET", home, Host=host)[0] == 403, host
+assert request("GET", home, Host=f"localhost:{port}")[0] == 200
 for origin in ("http://evil.com", "null", "", f"https://127.0.0.1:{port}", f"http://127.0.0.1:{port}/"):
-    assert ask("GET", home, Origin=origin)[0] == 403, origin
-    assert ask("POST", home + "input", b"", Origin=origin)[0] == 403, origin
-assert ask("POST", home + "input", b"", Origin=f"http://127.0.0.1:{port}")[0] == 200
-assert ask("GET", home, Sec_Fetch_Site="cross-site")[0] == 403
-assert ask("GET", home, Sec_Fetch_Site="same-site")[0] == 403
-assert ask("GET", home, Sec_Fetch_Site="none")[0] == 200
+    assert request("GET", home, Origin=origin)[0] == 403, origin
+    assert request("POST", home + "input", b"", Origin=origin)[0] == 403, origin
+assert request("POST", home + "input", b"", Origin=f"http://127.0.0.1:{port}")[0] == 200
+assert request("GET", home, Sec_Fetch_Site="cross-site")[0] == 403
+assert request("GET", home, Sec_Fetch_Site="same-site")[0] == 403
+assert request("GET", home, Sec_Fetch_Site="none")[0] == 200
 
 # ---- other methods, sizes and syntax ----
 for method in ("PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"):
-    status, headers, _ = ask(method, home)
+    status, headers, _ = request(method, home)
     assert status == 405 and headers["Allow"] == "GET, POST", method
-assert ask("POST", home, b"")[0] == 405 and ask("GET", home + "input")[0] == 405
-assert ask("POST", home + "input", b"x" * 79)[0] == 400
-assert ask("POST", home + "input", b"\xff" * 80)[0] == 400
+assert request("POST", home, b"")[0] == 405 and request("GET", home + "input")[0] == 405
+assert request("POST", home + "input", b"x" * 79)[0] == 400
+assert request("POST", home + "input", b"\xff" * 80)[0] == 400
 host = f"Host: 127.0.0.1:{port}\r\n".encode()
 line = f"GET {home} HTTP/1.1\r\n".encode()
 assert status_of(line + host + b"X: " + b"x" * 9000) == 431
@@ -139,8 +139,8 @@ assert two.count(b"HTTP/1.1 200 OK") == 2, "requests behind each other"
 
 # ---- input: the torus moves away, and the page says how far ----
 pose = struct.pack("<10d", 0, 1, 1, 0, 0, 0, 1, 0, 0, 3)
-assert ask("POST", home + "input", pose, Origin=f"http://localhost:{port}")[2].isdigit()
-answer = message(ask("GET", home + f"next?after={first['live']}")[2])
+assert request("POST", home + "input", pose, Origin=f"http://localhost:{port}")[2].isdigit()
+answer = message(request("GET", home + f"next?after={first['live']}")[2])
 assert answer["since"] == 1 and "distance" in answer["text"] and answer["handled"] >= 1, answer
 assert not any("positions" in layer for layer in answer["layers"] if layer["kind"] == "bodies"), "all is sent again"
 
@@ -150,7 +150,7 @@ held = []
 for _ in range(40):  # idle ones are closed for newer ones
     client = socket.create_connection(("127.0.0.1", port), timeout=60)
     held.append(client)
-assert ask("GET", home)[0] == 200, "idle connections block others"
+assert request("GET", home)[0] == 200, "idle connections block others"
 for client in held:
     client.close()
 partial = []
@@ -166,11 +166,11 @@ for client in partial:
         closed += 1
     client.close()
 assert closed >= 24, closed
-assert ask("GET", home)[0] == 200
+assert request("GET", home)[0] == 200
 # A client that does not read: others are served.
 deaf = socket.create_connection(("127.0.0.1", port), timeout=60)
 deaf.sendall((line + host + b"\r\n") * 200)
-assert ask("GET", home)[0] == 200
+assert request("GET", home)[0] == 200
 deaf.close()
 with open(f"/proc/{process.pid}/status") if os.path.exists("/proc/self/status") else open(os.devnull) as file:
     size = re.search(r"VmRSS:\s+(\d+) kB", file.read() or "VmRSS: 0 kB")
@@ -198,12 +198,29 @@ process.communicate(timeout=60)
 assert process.returncode == -signal.SIGINT, process.returncode
 process, port, token = start("view", "a.ply", "b.ply", "--live")
 stop = struct.pack("<10d", 5, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-assert ask("POST", f"/{token}/input", stop)[0] == 200
+assert request("POST", f"/{token}/input", stop)[0] == 200
 output = process.communicate(timeout=60)
 assert process.returncode == 0, output
 try:
-    ask("GET", f"/{token}/")
+    request("GET", f"/{token}/")
     raise AssertionError("the server still runs")
 except ConnectionError:
     pass
+
+# ---- several bodies: all have their own names, and the deepest or closest pair is shown ----
+with open("scene.json", "w") as file:
+    json.dump({"bodies": [{"name": name, "mesh": {"shape": "box"}, "position": [x, 0, 0]}
+                          for name, x in (("left", -9), ("right", 9))]}, file)
+process, port, token = start("view", "scene.json", "a.ply", "b.ply", "--live", "--unit", "mm")
+first = message(request("GET", f"/{token}/next?after=0")[2])
+names = [layer["name"] for layer in first["layers"] if layer["kind"] == "bodies"]
+assert names == ["left", "right", "a.ply", "b.ply"], names
+assert first["text"].startswith("1 pair touches: a.ply – b.ply: ") and first["text"].endswith(" mm"), first
+away = struct.pack("<10d", 0, 3, 1, 0, 0, 0, 1, 0.4, 0, 0)
+assert request("POST", f"/{token}/input", away)[0] == 200
+second = message(request("GET", f"/{token}/next?after=1")[2])
+assert second["text"].startswith("No pair touches. Closest: right – b.ply: distance "), second["text"]
+assert request("POST", f"/{token}/input", stop)[0] == 200
+output = process.communicate(timeout=60)
+assert process.returncode == 0, output
 print("fine")

@@ -70,8 +70,8 @@ typedef struct answer {
     char text[ANSWER_MAX]; /* the body */
 } answer;
 
-static void ask(const abut_live *live, const char *method, const char *path, const void *body,
-                size_t bytes, answer *to) {
+static void fetch(const abut_live *live, const char *method, const char *path, const void *body,
+                  size_t bytes, answer *to) {
     const abut_live_info info = info_of(live);
     static char all[ANSWER_MAX];
     char head[512];
@@ -161,7 +161,7 @@ TEST_THREADS(messages_have_what_has_changed) {
     frame.movable = movable;
     frame.text = "line 1\nline \"2\" \\ \xff é";
     assert_ok(abut_live_show(live, first, &frame));
-    ask(live, "GET", "next?after=0", NULL, 0, &a);
+    fetch(live, "GET", "next?after=0", NULL, 0, &a);
     assert_has(&a, "\"live\":1,\"since\":0");
     assert_has(&a, "\"title\":\"a \\u0022title\\u0022\"");
     assert_has(&a, "\"text\":\"line 1\\u000aline \\u00222\\u0022 \\u005c ? é\"");
@@ -176,14 +176,14 @@ TEST_THREADS(messages_have_what_has_changed) {
     assert_true(x == (float)(abut_mesh_local_positions(box)[0].x / 8));
 
     assert_ok(abut_live_show(live, second, &frame));
-    ask(live, "GET", "next?after=1", NULL, 0, &a);
+    fetch(live, "GET", "next?after=1", NULL, 0, &a);
     assert_has(&a, "\"live\":2,\"since\":1");
     assert_has(&a, "\"id\":0");
     assert_has(&a, "\"poses\":");
     assert_lacks(&a, "\"positions\":");
     assert_lacks(&a, "\"id\":1");
     assert_lacks(&a, "\"view\":");
-    ask(live, "GET", "next?after=77", NULL, 0, &a); /* of another program */
+    fetch(live, "GET", "next?after=77", NULL, 0, &a); /* of another program */
     assert_has(&a, "\"since\":0");
     assert_has(&a, "\"positions\":");
     assert_int_equal(2, info_of(live).frame);
@@ -203,16 +203,16 @@ TEST_THREADS(vertices_and_marks_change) {
     AUTO(picture) second = new_picture(NULL, box, 0, other);
     assert_ok(abut_picture_add_point(second, (abut_vec3){0, 0, 0}, 4, (abut_colour){1, 0, 0, 1}));
     assert_ok(abut_live_show(live, second, NULL));
-    ask(live, "GET", "next?after=1", NULL, 0, &a);
+    fetch(live, "GET", "next?after=1", NULL, 0, &a);
     assert_lacks(&a, "\"id\":0");
     assert_has(&a, "\"id\":1,\"kind\":\"bodies\",\"positions\":"); /* the same triangles */
     assert_has(&a, "\"id\":2,\"kind\":\"points\",\"name\":\"points\"");
     assert_int_equal(3, number_of(&a, "\"count\":"));
     assert_ok(abut_live_show(live, picture, NULL)); /* the point disappears */
-    ask(live, "GET", "next?after=2", NULL, 0, &a);
+    fetch(live, "GET", "next?after=2", NULL, 0, &a);
     assert_int_equal(2, number_of(&a, "\"count\":"));
     assert_ok(abut_live_show(live, picture, NULL));
-    ask(live, "GET", "next?after=3", NULL, 0, &a);
+    fetch(live, "GET", "next?after=3", NULL, 0, &a);
     assert_has(&a, "\"layers\":[]");
     abut_live_destroy(live);
 }
@@ -220,7 +220,7 @@ TEST_THREADS(vertices_and_marks_change) {
 /* ---- events ---- */
 
 static void post(abut_live *live, const double (*events)[10], size_t count, answer *to) {
-    ask(live, "POST", "input", events, count * sizeof *events, to);
+    fetch(live, "POST", "input", events, count * sizeof *events, to);
 }
 
 TEST_THREADS(input_becomes_events) {
@@ -238,7 +238,7 @@ TEST_THREADS(input_becomes_events) {
     assert_int_equal(0, list.count);
     assert_ok(abut_live_show(live, picture, &frame));
     /* the pose of the picture, as the page knows it */
-    ask(live, "GET", "next?after=0", NULL, 0, &a);
+    fetch(live, "GET", "next?after=0", NULL, 0, &a);
     size_t count;
     float shown[7];
     const char *layer = strstr(header_of(&a), "\"id\":1,");
@@ -276,7 +276,7 @@ TEST_THREADS(input_becomes_events) {
     assert_ok(
         abut_pose_apply(&events[0].pose, (abut_vec3){origin.x + 1, origin.y, origin.z + 1}, &p));
     assert_true(fabs(p.x - origin.x + 1) < 1e-6 && fabs(p.z - origin.z - 1) < 1e-6);
-    ask(live, "GET", "next?after=0", NULL, 0, &a);
+    fetch(live, "GET", "next?after=0", NULL, 0, &a);
     assert_has(&a, "\"handled\":4");
     abut_live_destroy(live);
 }
@@ -306,7 +306,7 @@ TEST_THREADS(many_events_are_dropped_but_poses_remain) {
     sent[0][0] = ABUT_LIVE_EVENT_POSE;
     post(live, sent, 2, &a);
     assert_int_equal(400, a.status);
-    ask(live, "POST", "input", sent, 79, &a);
+    fetch(live, "POST", "input", sent, 79, &a);
     assert_int_equal(400, a.status);
     assert_ok(abut_live_poll(live, 0, &list)); /* none of an invalid request */
     assert_int_equal(0, list.count);
@@ -381,14 +381,14 @@ TEST_THREADS(every_allocation_may_fail) {
     assert_true(test_every_allocation(show_two, pictures) > 20);
 }
 
-/* Clients ask while the program shows frames. */
+/* Clients fetch while the program shows frames. */
 static void *fetch_many(void *data) {
     static _Thread_local answer a;
     for (int i = 0; i < 50; i++) {
         char path[32];
         snprintf(path, sizeof path, "next?after=%d", i);
         const abut_live *live = data;
-        ask(live, "GET", path, NULL, 0, &a);
+        fetch(live, "GET", path, NULL, 0, &a);
         if (a.status != 200)
             return data;
     }

@@ -64,6 +64,7 @@ class Live {
       up: view.slice(4, 7),
       eye: view.slice(7, 10),
       fov: view[10],
+      size: view.slice(11, 14).map((x) => x * view[3]), // of all that the first picture includes
       ground: false,
       meshes: [],
       scales: [],
@@ -75,6 +76,7 @@ class Live {
     scene.layers = first.layers.map((l) => this.layerOf(l, first.arrays));
     this.viewer = open(scene);
     this.viewer.live = this;
+    scene.size = null; // later views show what is there then
     this.viewer.waste = [];
     for (const layer of this.viewer.layers) this.layers[layer.layer.id] = layer;
     this.dragged = new Map(); // item -> { pose, until }: poses of the user that the program has not seen

@@ -123,6 +123,7 @@ export class Viewer {
       if (layer.kind === "field")
         add([...layer.origin, ...layer.origin.map((o, k) => o + layer.cell * (layer.count[k] - 1))]);
     }
+    if (this.scene.size) box.union(new THREE.Box3().setFromCenterAndSize(new THREE.Vector3(), new THREE.Vector3(...this.scene.size)));
     if (box.isEmpty()) box.set(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
     this.box = box;
     this.ball = box.getBoundingSphere(new THREE.Sphere());

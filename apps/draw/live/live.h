@@ -97,7 +97,7 @@ typedef struct live_state {
 /* The coordinates of pages: (coordinates - centre) * scale. */
 typedef struct live_view {
     bool is_set;
-    abut_vec3 centre, up, eye;
+    abut_vec3 centre, up, eye, extent; /* extent: of the first picture */
     double scale, fov;
 } live_view;
 
@@ -124,7 +124,6 @@ typedef struct live_bytes {
     bool has_failed;
 } live_bytes;
 
-void abuti_live_add(live_bytes *to, const void *data, size_t bytes);
 void abuti_live_print(live_bytes *to, const char *format, ...) ABUTI_PRINTF(2, 3);
 
 /* ---- server.c ---- */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void abuti_live_add(live_bytes *to, const void *data, size_t bytes) {
+static void add_bytes(live_bytes *to, const void *data, size_t bytes) {
     if (to->has_failed ||
         abuti_grow(to->context, &to->data, to->count, to->count + bytes, 1, &to->room)) {
         to->has_failed = true;
@@ -25,7 +25,7 @@ void abuti_live_print(live_bytes *to, const char *format, ...) {
     if (count < 0 || (size_t)count >= sizeof text)
         to->has_failed = true; /* callers print numbers and short words */
     else
-        abuti_live_add(to, text, (size_t)count);
+        add_bytes(to, text, (size_t)count);
 }
 
 /* Adds ,"key":"text". Control characters are \u escapes; bytes that are not UTF-8 become ?. */
@@ -41,14 +41,14 @@ static void add_text(live_bytes *to, const char *key, const char *text) {
             if ((c[i] & 0xc0) != 0x80)
                 length = 0;
         if (length == 0)
-            abuti_live_add(to, "?", 1);
+            add_bytes(to, "?", 1);
         else if (*c < 0x20 || *c == '"' || *c == '\\')
             abuti_live_print(to, "\\u%04x", *c);
         else
-            abuti_live_add(to, c, length);
+            add_bytes(to, c, length);
         c += length ? length : 1;
     }
-    abuti_live_add(to, "\"", 1);
+    add_bytes(to, "\"", 1);
 }
 
 typedef struct packing {
@@ -61,11 +61,11 @@ static uint32_t add_array(packing *p, const char *type, const void *values, size
                           size_t bytes_each) {
     static const uint8_t zeros[8];
     const uint16_t one = 1;
-    abuti_live_add(&p->data, zeros, (8 - p->data.count % 8) % 8);
+    add_bytes(&p->data, zeros, (8 - p->data.count % 8) % 8);
     abuti_live_print(&p->arrays, "%s[\"%s\",%zu,%zu]", p->array_count ? "," : "", type,
                      p->data.count, count);
     const size_t begin = p->data.count;
-    abuti_live_add(&p->data, values, count * bytes_each);
+    add_bytes(&p->data, values, count * bytes_each);
     if (!*(const uint8_t *)&one && !p->data.has_failed) /* a big-endian machine */
         for (uint8_t *v = p->data.data + begin; v < p->data.data + p->data.count; v += bytes_each)
             for (size_t i = 0; i < bytes_each / 2; i++) {
@@ -114,13 +114,14 @@ static void add_layer(packing *p, const live_layer *layer, size_t id, uint64_t a
             abuti_live_print(&p->head, ",\"items\":%u",
                              add_array(p, "u32", layer->items, layer->count, 4));
     }
-    abuti_live_add(&p->head, "}", 1);
+    add_bytes(&p->head, "}", 1);
 }
 
 static void add_head(packing *p, const abut_live *live, uint64_t after) {
     const live_view *v = &live->view;
-    const double view[] = {v->centre.x, v->centre.y, v->centre.z, v->scale, v->up.x, v->up.y,
-                           v->up.z,     v->eye.x,    v->eye.y,    v->eye.z, v->fov};
+    const double view[] = {v->centre.x, v->centre.y, v->centre.z, v->scale,   v->up.x,
+                           v->up.y,     v->up.z,     v->eye.x,    v->eye.y,   v->eye.z,
+                           v->fov,      v->extent.x, v->extent.y, v->extent.z};
     abuti_live_print(&p->head,
                      "{\"abut\":1,\"live\":%llu,\"since\":%llu,\"handled\":%llu,\"count\":%zu,"
                      "\"ended\":%s",
@@ -152,20 +153,20 @@ void abuti_live_pack(const abut_live *live, uint64_t after, live_bytes *to) {
         if (layer->shape_version <= after && layer->position_version <= after &&
             layer->place_version <= after && layer->triangle_version <= after)
             continue;
-        abuti_live_add(&p.head, ",", is_first ? 0 : 1);
+        add_bytes(&p.head, ",", is_first ? 0 : 1);
         add_layer(&p, layer, i, after);
         is_first = false;
     }
     abuti_live_print(&p.head, "],\"arrays\":[");
-    abuti_live_add(&p.head, p.arrays.data, p.arrays.count);
+    add_bytes(&p.head, p.arrays.data, p.arrays.count);
     abuti_live_print(&p.head, "]}");
     while (p.head.count % 8 != 4 && !p.head.has_failed)
-        abuti_live_add(&p.head, " ", 1);
+        add_bytes(&p.head, " ", 1);
     const uint8_t length[4] = {(uint8_t)p.head.count, (uint8_t)(p.head.count >> 8),
                                (uint8_t)(p.head.count >> 16), (uint8_t)(p.head.count >> 24)};
-    abuti_live_add(to, length, 4);
-    abuti_live_add(to, p.head.data, p.head.count);
-    abuti_live_add(to, p.data.data, p.data.count);
+    add_bytes(to, length, 4);
+    add_bytes(to, p.head.data, p.head.count);
+    add_bytes(to, p.data.data, p.data.count);
     to->has_failed =
         to->has_failed || p.head.has_failed || p.arrays.has_failed || p.data.has_failed;
     ABUTI_RELEASE(live->context, p.head.data, p.arrays.data, p.data.data);

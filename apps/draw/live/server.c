@@ -1,6 +1,6 @@
 /* The server of live pages: one thread that waits for all connections by poll(2).
  *
- * A page asks for /TOKEN/next?after=VERSION and gets an answer once there is a newer version (long
+ * A page requests /TOKEN/next?after=VERSION, which is answered once there is a newer version (long
  * polling). There is no queue for each page: a slow one gets the latest frame next. Input is posted
  * to /TOKEN/input. Limits protect against other programs of this machine: CONNECTIONS_MAX, the
  * time and the size of a request, and the time of an answer. */

@@ -54,7 +54,9 @@ void abuti_live_set_view(live_view *view, const abut_picture *picture) {
     view->fov = camera->field_of_view > 0 ? camera->field_of_view : 30;
     if (!view->is_set)
         return;
-    const double size = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    const abut_vec3 extent = {box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z};
+    const double size = fmax(extent.x, fmax(extent.y, extent.z));
+    view->extent = extent;
     view->centre = (abut_vec3){box.lo.x / 2 + box.hi.x / 2, box.lo.y / 2 + box.hi.y / 2,
                                box.lo.z / 2 + box.hi.z / 2};
     if (size > 0)

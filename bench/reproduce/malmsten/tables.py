@@ -176,7 +176,8 @@ def page(kept):
                           f"{run['exact_ms']:.3g} ms with {spheres} spheres.")
     rows.append(Row("figure 15, section 5.1: 250 spheres that all move; time of a frame", reproduced("abut-bench --filter stairs-250"),
                     "no number", None, cpu["bench_ms"], device.get("bench_ms")))
-    for scene, what, more in (("snow", "figure 16, section 5.2: snow on a bunny", ", another model, which turns by itself"),
+    for scene, what, more in (("snow", "figure 16, section 5.2: snow on a bunny",
+                                ", another model, which turns by itself; with `--live` the user turns and moves it"),
                               ("bounce", "figure 17, section 5.3: bounces by normals of edges",
                                ", colours by normals: [picture](../pictures/bounce.png)")):
         run = cpu.get(scene)

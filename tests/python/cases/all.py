@@ -30,7 +30,7 @@ MODULES = (
     "world",
 )
 
-viewer = tempfile.NamedTemporaryFile(suffix=".js")  # live pages of doctests serve it; nobody opens them
+viewer = tempfile.NamedTemporaryFile(suffix=".js")  # live pages of doctests serve it; no browser opens them
 atexit.register(viewer.close)
 viewer.write(b"// the viewer")
 viewer.flush()

@@ -24,7 +24,7 @@ class LivePages(unittest.TestCase):
         self.addCleanup(lambda: os.environ.update(ABUT_VIEWER=before) if before else os.environ.pop("ABUT_VIEWER"))
         self.ball, self.box = abut.shape("icosphere", segments=3), abut.shape("box")
 
-    def ask(self, live, path, body=None):
+    def request(self, live, path, body=None):
         host, _, token = live.url[len("http://") :].partition("/")
         connection = http.client.HTTPConnection(host, timeout=60)
         connection.request("POST" if body else "GET", "/" + token + path, body)
@@ -36,7 +36,7 @@ class LivePages(unittest.TestCase):
 
     def message(self, live, after=0):
         """The header of what a page gets, with arrays in place of their indices."""
-        data = self.ask(live, f"next?after={after}")
+        data = self.request(live, f"next?after={after}")
         (length,) = struct.unpack_from("<I", data)
         head = json.loads(data[4 : 4 + length])
         kinds = {"f32": "<f4", "f64": "<f8", "u32": "<u4", "u8": "u1"}
@@ -50,8 +50,8 @@ class LivePages(unittest.TestCase):
 
     def test_frames(self):
         with abut.Live(self.ball, self.box, names=["the ball", "the box"], movable=[False, True], title="two") as live:
-            self.assertIn(b"data-live", self.ask(live, ""))
-            self.assertEqual(self.ask(live, "viewer.js"), b"/* the viewer */")
+            self.assertIn(b"data-live", self.request(live, ""))
+            self.assertEqual(self.request(live, "viewer.js"), b"/* the viewer */")
             pose = [0, 0, 0.8, 0, 0, 0, 1]
             found = abut.contacts(self.ball, self.box, pose_b=pose)
             live.show([None, pose], contacts=found, text="line\n2 é")
@@ -99,7 +99,7 @@ class LivePages(unittest.TestCase):
             layer = self.message(live)["layers"][1]
             numbers = [0, 1, 1, *map(float, layer["poses"])]
             key = [6, ord("ä"), 0, 0, 0, 0, 0, 0, 0, 0]
-            self.ask(live, "input", struct.pack("<30d", *numbers, *key, 5, *[0] * 9))
+            self.request(live, "input", struct.pack("<30d", *numbers, *key, 5, *[0] * 9))
             pose, key, stop = live.events(10)
             self.assertEqual((pose.kind, pose.body, pose.last), ("pose", 1, True))
             np.testing.assert_allclose(pose.pose, [0, 0, 2, 0, 0, 0, 1], atol=1e-6)
@@ -156,4 +156,4 @@ class LivePages(unittest.TestCase):
         with self.assertRaisesRegex(abut.ArgumentError, "closed"):
             live.show()
         with self.assertRaises(ConnectionError):
-            self.ask(live, "")
+            self.request(live, "")

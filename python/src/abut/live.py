@@ -80,7 +80,7 @@ class Live(Owner):
         if names is not None and (isinstance(names, str) or len(names := list(names)) != count):
             raise ArgumentError(f"names must be {count} texts, one for each mesh, not {names!r}")
         titles = [f"mesh {i}" for i in range(count)] if names is None else list(map(str, names))
-        drags = [bool(movable)] * count if np.ndim(movable) == 0 else [bool(x) for x in movable]  # type: ignore[union-attr]
+        drags = [movable] * count if isinstance(movable, (bool, np.bool_)) else [bool(each) for each in movable]
         if len(drags) != count:
             raise ArgumentError(f"movable must be one truth value, or {count}, one for each mesh, not {len(drags)}")
         controls = [controls] if isinstance(controls, str) else list(controls)

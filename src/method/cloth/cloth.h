@@ -399,5 +399,10 @@ static inline uint32_t cloth_bits_of(double number) {
     memcpy(&bits, &f, sizeof bits);
     return bits;
 }
+static inline double cloth_from_bits(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
+}
 
 #endif

@@ -256,7 +256,7 @@ abut_status abuti_cloth_find_contours(abut_cloth *c, cloth_contours *found) {
 
 void abuti_cloth_free_contours(const abut_cloth *c, cloth_contours *found) {
     ABUTI_RELEASE(c->context, found->pairs.data, found->keys.data, found->spare.data,
-                  found->parents.data, found->ends.data, found->crossings.data, found->sorted.data,
+                  found->parents.data, found->ends.data, found->crossings.data,
                   found->contours.data);
     *found = (cloth_contours){0};
 }

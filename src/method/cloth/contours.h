@@ -27,11 +27,11 @@ typedef struct cloth_contour {
 
 /* All contours of a state. Arrays keep their memory between uses. */
 typedef struct cloth_contours {
-    abuti_vector pairs;       /* uint64_t: first triangle << 32 | second; sorted */
-    abuti_vector keys, spare; /* uint64_t */
-    abuti_vector parents;     /* uint32_t */
-    abuti_vector ends;        /* uint32_t: two crossings of each pair, or ABUT_NONE */
-    abuti_vector crossings, sorted, contours; /* cloth_crossing, cloth_crossing, cloth_contour */
+    abuti_vector pairs;               /* uint64_t: first triangle << 32 | second; sorted */
+    abuti_vector keys, spare;         /* uint64_t */
+    abuti_vector parents;             /* uint32_t */
+    abuti_vector ends;                /* uint32_t: two crossings of each pair, or ABUT_NONE */
+    abuti_vector crossings, contours; /* cloth_crossing, cloth_contour */
 } cloth_contours;
 
 /* Finds all intersecting pairs of triangles of the current positions, exactly, and their contours.

@@ -78,12 +78,6 @@ static void remove_motion(abut_cloth *c) {
     c->block_count = 0; /* no pressure */
 }
 
-static double of_bits(uint32_t bits) {
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return (double)f;
-}
-
 /* Makes a step. Writes the smallest gap at its start and the largest motion of a vertex. */
 static abut_status settle_step(abut_cloth *c, double *gap, double *motion) {
     abut_cloth_report report = abut_cloth_report_default();
@@ -92,7 +86,7 @@ static abut_status settle_step(abut_cloth *c, double *gap, double *motion) {
     if (c->backend->changed)
         c->backend->changed(c);
     abut_status status = abuti_cloth_plan_step(c, SETTLE_SECONDS, &report);
-    *gap = of_bits(c->totals.thinnest);
+    *gap = cloth_from_bits(c->totals.thinnest);
     if (!status)
         status = abuti_cloth_resolve_impacts(c, &report);
     if (status)

@@ -81,12 +81,6 @@ cloth_substep abuti_cloth_substep(const abut_cloth *c, double seconds, uint32_t 
                            .has_pressure = c->block_count > 0};
 }
 
-static double of_bits(uint32_t bits) {
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return (double)f;
-}
-
 /* Estimates how far any vertex moves in the step. */
 static double expected_motion(const abut_cloth *c, double seconds) {
     const vec3 *body_end = cloth_body_end(c);
@@ -191,9 +185,9 @@ static abut_status step(abut_cloth *c, double seconds, abut_cloth_report *report
         return status;
     accept(c, seconds, report);
     report->contacts = c->totals.contacts;
-    report->gap = of_bits(c->totals.thinnest);
-    report->seam_gap = of_bits(c->totals.widest);
-    report->depth = of_bits(c->totals.deepest);
+    report->gap = cloth_from_bits(c->totals.thinnest);
+    report->seam_gap = cloth_from_bits(c->totals.widest);
+    report->depth = cloth_from_bits(c->totals.deepest);
     report->impact_seconds = abuti_seconds() - planned;
     return ABUT_OK;
 }

@@ -12,13 +12,14 @@ typedef enum tangle_kind {
     TANGLE_LIMB,   /* a capsule that ends in front of or behind a sheet, and pierces it */
     TANGLE_BULGE,  /* a tube around a capsule whose skin bulges through it in places */
     TANGLE_LAYERS, /* four sheets at random */
+    TANGLE_WAVES,  /* a sheet that random waves crumple */
     TANGLE_COUNT
 } tangle_kind;
 
 static const char *const tangle_names[TANGLE_COUNT] = {
     "sheet through sheet", "strip through itself", "corner through its sheet",
     "sheet in a body",     "limb through a sheet", "body through a garment",
-    "four sheets"};
+    "four sheets",         "crumpled sheet"};
 
 static inline abut_pose random_pose(test_random *random, double range) {
     return (abut_pose){{test_random_real(random, -1, 1), test_random_real(random, -1, 1),
@@ -71,6 +72,16 @@ static inline vec bend_corner(vec p, const double *numbers) {
     return v3_add(v3_along(foot, along, out), v3(0, 0, up));
 }
 
+/* Six waves; numbers: of each the wave vector, the phases and the amplitudes. */
+static inline vec bend_by_waves(vec p, const double *numbers) {
+    vec to = p;
+    for (const double *n = numbers; n < numbers + 54; n += 9) {
+        const double at = n[0] * p.x + n[1] * p.y;
+        to = v3_add(to, v3(n[6] * sin(at + n[3]), n[7] * sin(at + n[4]), n[8] * sin(at + n[5])));
+    }
+    return to;
+}
+
 /* A tube of radius numbers[0] around the z axis; open at its seam. */
 static inline vec bend_to_tube(vec p, const double *numbers) {
     const double angle = 6.0 * p.x;
@@ -113,7 +124,7 @@ static inline abut_mesh *make_capsule(double radius, double height, uint32_t seg
 static inline void add_tangle(tangle *t, tangle_kind kind, test_random *random) {
     const uint32_t n = 12 + test_random_below(random, 10);
     abut_pose at = random_pose(random, 0.3);
-    double numbers[4];
+    double numbers[54];
     switch (kind) {
     case TANGLE_SHEETS:
         add_to_tangle(t, make_shape_at(ABUT_SHAPE_SHEET, n, 1, abut_pose_identity()), false, 0);
@@ -162,6 +173,13 @@ static inline void add_tangle(tangle *t, tangle_kind kind, test_random *random) 
         add_to_tangle(t, make_capsule(0.2, 1.4, 30, shift), true, 0);
         break;
     }
+    case TANGLE_WAVES:
+        for (int i = 0; i < 54; i++)
+            numbers[i] = i % 9 < 3   ? test_random_real(random, -14, 14)
+                         : i % 9 < 6 ? test_random_real(random, 0, 6.3)
+                                     : test_random_real(random, -0.2, 0.2);
+        add_to_tangle(t, make_bent_sheet(24, 24, bend_by_waves, numbers), false, 0);
+        break;
     default:
         add_to_tangle(t, make_shape_at(ABUT_SHAPE_SHEET, n, 1, abut_pose_identity()), false, 0);
         for (int i = 0; i < 3; i++)

@@ -106,6 +106,10 @@ TEST(four_sheets_at_once) {
     check_kind(TANGLE_LAYERS);
 }
 
+TEST(crumpled_sheets) {
+    check_kind(TANGLE_WAVES);
+}
+
 /* ---- the sides ---- */
 
 /* A sheet that is a little inside a ball leaves it on the shorter way, and only there. */

@@ -363,21 +363,18 @@ static bool share_vertex(const uint32_t a[3], const uint32_t b[3]) {
     return false;
 }
 
-/* Moves a vertex towards the mean of its neighbours. */
-static void smooth_vertex(cloth_untangler *u, uint32_t v) {
-    const abut_cloth *c = u->c;
-    const abut_topology_arrays *view = &c->groups[SHEETS].view;
+vec3 abuti_cloth_way_to_mean(const abut_cloth *c, uint32_t v) {
+    const cloth_group *g = &c->groups[SHEETS];
     vec3 sum = v3(0, 0, 0);
     uint32_t count = 0;
-    for (uint32_t k = view->vertex_face_begin[v]; k < view->vertex_face_begin[v + 1]; k++)
+    for (uint32_t k = g->view.vertex_face_begin[v]; k < g->view.vertex_face_begin[v + 1]; k++)
         for (uint32_t side = 0; side < 3; side++) {
-            const uint32_t w = c->groups[SHEETS].indices[3 * (size_t)view->vertex_faces[k] + side];
+            const uint32_t w = g->indices[3 * (size_t)g->view.vertex_faces[k] + side];
             if (w != v)
                 sum = v3_add(sum, v3_sub(c->position[w], c->position[v]));
             count += w != v;
         }
-    if (count)
-        push_vertex(u, v, SMOOTHING_WEIGHT, v3_scale(sum, SMOOTHING / count));
+    return count ? v3_scale(sum, 1.0 / count) : sum;
 }
 
 /* Triangles with a common vertex intersect where a sheet is crumpled: it is smoothed there. If
@@ -391,7 +388,8 @@ static void smooth_neighbours(cloth_untangler *u, uint32_t a, uint32_t b) {
          (u->stagnation < 2 * PATIENCE || u->c->part_of[v[0][0]] != u->c->part_of[v[1][0]])))
         return;
     for (int i = 0; i < 6; i++)
-        smooth_vertex(u, v[i / 3][i % 3]);
+        push_vertex(u, v[i / 3][i % 3], SMOOTHING_WEIGHT,
+                    v3_scale(abuti_cloth_way_to_mean(u->c, v[i / 3][i % 3]), SMOOTHING));
 }
 
 abut_status abuti_cloth_resolve_contours(cloth_untangler *u) {

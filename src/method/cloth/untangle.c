@@ -14,6 +14,7 @@
  *   4. Edges that became much longer or shorter than at the start are corrected, by position-based
  *      dynamics.
  *   5. Positions are rounded to floats.
+ * The second half of the iterations smooths crumpled sheets instead of correcting edges.
  * When the exact test finds nothing, steps without forces and velocities (settle.c) restore the
  * distance of surfaces. These steps sweep, so they add no intersection.
  *
@@ -24,10 +25,12 @@
 enum { DEFAULT_ITERATIONS = 400, LENGTH_PASSES = 12 };
 /* Iterations without success until motion is spread further and moves further. */
 enum { STAGNATION_UNIT = 8, SPREAD_SWEEPS = 3, SPREAD_SWEEPS_MAX = 60 };
+/* In the second half of the iterations, crumpled sheets are smoothed in growing regions: another
+ * ring of triangles after this number of iterations. */
+enum { RING_ITERATIONS = 8 };
 #define STEP_EDGES 0.5 /* largest motion per iteration, in mean lengths of edges */
-#define OPEN_EDGES_MAX                                                                      \
-    0.05               /* boundary edges of bodies that still have an inside, as a fraction \
-                        */
+/* Bodies with a larger fraction of boundary edges have no inside. */
+#define OPEN_EDGES_MAX 0.05
 #define CLEARANCE 0.5  /* thicknesses */
 #define STRAIN_MAX 0.1 /* of edges, relative to the start, that is not corrected */
 #define PUSHED_MASS 10 /* of pushed vertices relative to the others when edges are corrected */
@@ -125,6 +128,46 @@ static void correct_lengths(cloth_untangler *u) {
         }
 }
 
+static void mark_for_smoothing(cloth_untangler *u, uint32_t v, uint32_t *count) {
+    if (u->mark[v] == u->stamp)
+        return;
+    u->mark[v] = u->stamp;
+    u->queue[0][(*count)++] = v;
+}
+
+/* Marks the vertices of the triangles at a vertex. */
+static void mark_around(cloth_untangler *u, uint32_t v, uint32_t *count) {
+    const cloth_group *g = &u->c->groups[SHEETS];
+    for (uint32_t k = g->view.vertex_face_begin[v]; k < g->view.vertex_face_begin[v + 1]; k++)
+        for (uint32_t side = 0; side < 3; side++)
+            mark_for_smoothing(u, g->indices[3 * (size_t)g->view.vertex_faces[k] + side], count);
+}
+
+/* Smooths a sheet within some rings of triangles around its intersections with itself: a crumpled
+ * sheet has no pieces that could move. */
+static void smooth_crumples(cloth_untangler *u, uint32_t rings) {
+    abut_cloth *c = u->c;
+    uint32_t *queue = u->queue[0], count = 0, first = 0;
+    u->stamp += 2;
+    for (size_t i = 0; i < u->contours.pairs.count; i++) {
+        const uint64_t pair = ABUTI_AT(&u->contours.pairs, uint64_t, i);
+        uint32_t v[2][3];
+        cloth_face_corners(c, (uint32_t)(pair >> 32), v[0]);
+        cloth_face_corners(c, (uint32_t)pair, v[1]);
+        if (c->part_of[v[0][0]] == c->part_of[v[1][0]])
+            for (int k = 0; k < 6; k++)
+                mark_for_smoothing(u, v[k / 3][k % 3], &count);
+    }
+    for (uint32_t ring = 0; ring < rings; ring++)
+        for (const uint32_t end = count; first < end; first++)
+            mark_around(u, queue[first], &count);
+    for (uint32_t i = 0; i < count; i++)
+        u->push[queue[i]] = v3_scale(abuti_cloth_way_to_mean(c, queue[i]), 0.5);
+    for (uint32_t i = 0; i < count; i++)
+        if (c->inverse_mass[queue[i]] > 0)
+            c->position[queue[i]] = v3_add(c->position[queue[i]], u->push[queue[i]]);
+}
+
 /* A number from -1 to 1 that depends on its arguments only (splitmix64, Steele and others 2014). */
 static double noise(uint32_t v, uint32_t turn) {
     uint64_t z = ((uint64_t)turn << 32 | v) + UINT64_C(0x9e3779b97f4a7c15);
@@ -148,7 +191,11 @@ static void move_sheets(cloth_untangler *u) {
                                       v3(noise(v, 3 * u->iteration), noise(v, 3 * u->iteration + 1),
                                          noise(v, 3 * u->iteration + 2)));
     }
-    correct_lengths(u);
+    const uint32_t half = u->iterations / 2;
+    if (u->iteration >= half)
+        smooth_crumples(u, 1 + (u->iteration - half) / RING_ITERATIONS);
+    else
+        correct_lengths(u); /* settling restores them after smoothing */
     for (uint32_t v = 0; v < c->vertices; v++)
         c->position[v] = cloth_round(c->position[v]);
     c->groups[SHEETS].moved++;
@@ -198,8 +245,7 @@ static void compare_with_start(const cloth_untangler *u, abut_cloth_untangle_rep
 }
 
 /* Iterates until nothing intersects, and keeps the positions with the fewest pairs. */
-static abut_status iterate(cloth_untangler *u, uint32_t iterations,
-                           abut_cloth_untangle_report *report) {
+static abut_status iterate(cloth_untangler *u, abut_cloth_untangle_report *report) {
     abut_cloth *c = u->c;
     bool moved = false;
     uint64_t fewest = UINT64_MAX;
@@ -216,9 +262,9 @@ static abut_status iterate(cloth_untangler *u, uint32_t iterations,
             memcpy(u->best, c->position, c->vertices * sizeof *u->best);
             set_bounds(u, report);
         }
-        if (!count || u->iteration == iterations)
+        if (!count || u->iteration == u->iterations)
             break;
-        status = abuti_progress(c->context, "untangle", (double)u->iteration / iterations);
+        status = abuti_progress(c->context, "untangle", (double)u->iteration / u->iterations);
         const double growth = 1 + 0.25 * (u->stagnation / STAGNATION_UNIT % 8);
         u->clearance = CLEARANCE * growth * c->thickness;
         u->step_max = fmax(STEP_EDGES * growth * c->mean_edge, u->clearance);
@@ -255,12 +301,13 @@ static abut_status untangle(cloth_untangler *u, const abut_cloth_untangle_option
                             bool was_free, abut_cloth_untangle_report *report) {
     abut_cloth *c = u->c;
     u->clearance = CLEARANCE * c->thickness;
+    u->iterations = options->iterations ? options->iterations : DEFAULT_ITERATIONS;
     abut_status status = ABUT_OK;
     report->is_free = was_free;
     if (!was_free)
         status = prepare_solid(u);
     if (!status && !was_free)
-        status = iterate(u, options->iterations ? options->iterations : DEFAULT_ITERATIONS, report);
+        status = iterate(u, report);
     if (c->backend->changed && !status && c->is_prepared)
         c->backend->changed(c);
     c->is_checked = was_free;

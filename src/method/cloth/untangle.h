@@ -19,15 +19,17 @@ typedef struct cloth_untangler {
     uint32_t *mark, *cut; /* per vertex, per edge: of the current patch */
     uint32_t *queue[2];   /* vertices of both sides of a curve */
     uint32_t stamp;
-    double clearance, step_max; /* lengths: distance to move beyond a surface; per iteration */
-    uint32_t stagnation;        /* iterations since the number of pairs decreased */
-    uint32_t iteration;
+    double clearance, step_max;     /* lengths: distance to move beyond a surface; per iteration */
+    uint32_t stagnation;            /* iterations since the number of pairs decreased */
+    uint32_t iteration, iterations; /* the current one; at most */
 } cloth_untangler;
 
 /* ---- resolve.c ---- */
 
 /* Sums the motion of an iteration from the contours. */
 abut_status abuti_cloth_resolve_contours(cloth_untangler *u);
+/* The way from a vertex of a sheet to the mean of its neighbours. */
+vec3 abuti_cloth_way_to_mean(const abut_cloth *c, uint32_t v);
 
 /* ---- settle.c ---- */
 

@@ -22,7 +22,7 @@ typedef struct actor_options {
     double step_seconds;   /* 0 = 1/120 */
 } actor_options;
 
-typedef enum actor_part { ACTOR_BODY = 0, ACTOR_GARMENT, ACTOR_PARTS } actor_part;
+typedef enum actor_part { ACTOR_GARMENT = 0, ACTOR_BODY, ACTOR_PARTS } actor_part;
 
 /* Milliseconds of the last step, and the largest depth at which a vertex remains in a field. */
 typedef struct actor_report {

@@ -111,14 +111,14 @@ static abut_status record(void *user, const float *const vertices[ACTOR_PARTS],
 }
 
 static abut_status begin_recording(recorder *r, const actor *a, const settings *s) {
-    abut_mesh *const meshes[ACTOR_PARTS] = {actor_mesh(a, ACTOR_BODY),
-                                            actor_mesh(a, ACTOR_GARMENT)};
+    abut_mesh *const meshes[ACTOR_PARTS] = {actor_mesh(a, (actor_part)0),
+                                            actor_mesh(a, (actor_part)1)};
     abut_frames_options options = abut_frames_options_default();
     if (!s->record)
         return ABUT_OK;
     options.type = ABUT_SCALAR_FLOAT32;
     options.seconds = 1.0 / s->display;
-    options.names = (const char *const[]){"body", "garment"};
+    options.names = (const char *const[]){"garment", "body"};
     options.up = abut_mesh_up(meshes[ACTOR_BODY]);
     r->positions =
         calloc((size_t)abut_mesh_vertex_count(meshes[0]) + abut_mesh_vertex_count(meshes[1]),

@@ -17,7 +17,8 @@ try 0 "$loop" mannequin-female --frames 40 --particles 1000 --threads 3 --record
 says "$one"
 try 0 cmp one.abutm three.abutm
 
-try 0 "$tool" replay one.abutm --from 20 --to 20 --frames-only
+prints "recording of 40 frames" info one.abutm
+says "garment"
 
 # Frames of another length than steps: 37 of 72 a second are a little more than 30 steps of 60 a second.
 try 0 "$loop" mannequin-female --frames 37 --display 72 --steps 60 --particles 1000 --garment cape --clip walk
@@ -92,7 +93,7 @@ PYTHON
     try 0 "$loop" biped.gltf --clip kick --frames 90 --particles 1000 --record kick.abutm
     says "120 vertices"
     says "frames     90 with 180 steps"
-    try 0 "$tool" replay kick.abutm --from 89 --to 89 --frames-only
+    prints "recording of 90 frames" info kick.abutm
     try 2 "$loop" biped.gltf --clip walk --frames 1
     complains "no clip of this name"
 else

@@ -18,6 +18,8 @@ typedef struct step_data {
     abut_character *figure;
     abut_garment *dress;
     abut_character_matrix *bones;
+    abut_character_skinner *skinner; /* on the device, if there is one, as in an engine */
+    abut_buffer *skinned;
     abut_mesh *models[MODELS], *body, *sheet;
     abut_vec3 *positions;
     abut_world *world;
@@ -41,9 +43,10 @@ static uint32_t prop_count(const bench_state *state) {
 
 /* ---- motion ---- */
 
-/* A figure in its rest pose, which then walks; or a ball that becomes flatter. */
+/* A figure in its rest pose, which then walks; or a ball that becomes flatter. Sets its positions
+ * in memory of the host or of the device. */
 static abut_status place_figure(const bench_state *state, step_data *data, uint32_t which,
-                                uint32_t frame) {
+                                uint32_t frame, abut_array to) {
     const uint32_t count = abut_mesh_vertex_count(data->body);
     if (state->quick) {
         for (uint32_t i = 0; i < count; i++) {
@@ -60,11 +63,9 @@ static abut_status place_figure(const bench_state *state, step_data *data, uint3
     pose.other_time = pose.time = frame * FRAME_SECONDS + 0.3 * which;
     pose.blend = fmin((double)frame / BLEND_FRAMES, 1);
     TRY(abut_character_pose(data->figure, &pose, data->bones));
-    TRY(abut_character_skin(data->figure, data->bones, ABUT_CHARACTER_SKINNING_LINEAR,
-                            data->positions));
-    for (uint32_t i = 0; i < count; i++)
-        data->positions[i].x += 1.5 * which;
-    return ABUT_OK;
+    for (uint32_t i = 0; i < get_character_info(data->figure).bone_count; i++)
+        data->bones[i].m[0][3] += 1.5 * which;
+    return abut_character_skinner_run(data->skinner, data->bones, NULL, to);
 }
 
 /* Bodies on circles about the figures, from near the ground to their heads. */
@@ -88,7 +89,7 @@ static abut_status add_figure(const bench_state *state, step_data *data, uint32_
     abut_cloth *cloth = NULL;
     uint32_t id = 0, sheet = 0, body = 0, pin_count = 0;
     const uint32_t *pins = state->quick ? NULL : abut_garment_pins(data->dress, &pin_count);
-    TRY(place_figure(state, data, which, 0));
+    TRY(place_figure(state, data, which, 0, abut_array_host(data->positions)));
     const abut_mesh_input input =
         abut_mesh_input_doubles(data->positions, abut_mesh_vertex_count(data->body),
                                 abut_mesh_indices(data->body),
@@ -135,9 +136,10 @@ static abut_status add_props(const bench_state *state, step_data *data) {
 static abut_status step(const bench_state *state, step_data *data) {
     data->frame++;
     for (uint32_t i = 0; i < figure_count(state); i++) {
-        TRY(place_figure(state, data, i, data->frame));
-        TRY(abut_world_set_positions(data->world, data->figures[i], NULL,
-                                     abut_array_host(data->positions)));
+        const abut_array at =
+            data->skinned ? abut_array_buffer(data->skinned) : abut_array_host(data->positions);
+        TRY(place_figure(state, data, i, data->frame, at));
+        TRY(abut_world_set_positions(data->world, data->figures[i], NULL, at));
     }
     abut_pose poses[PROPS];
     for (uint32_t i = 0; i < prop_count(state); i++)
@@ -217,6 +219,12 @@ static abut_status make_figures(bench_state *state, step_data *data) {
     data->sheet = abut_character_rest_mesh(abut_garment_character(data->dress));
     data->bones =
         bench_array(state, get_character_info(data->figure).bone_count, sizeof *data->bones);
+    abut_character_skinner_options skinning = abut_character_skinner_options_default();
+    skinning.device = data->device;
+    TRY(abut_character_skinner_create(data->figure, &skinning, &data->skinner));
+    if (data->device)
+        TRY(abut_buffer_create(data->device, abut_mesh_vertex_count(data->body) * sizeof(abut_vec3),
+                               &data->skinned));
     return ABUT_OK;
 }
 
@@ -260,6 +268,8 @@ static abut_status step_finish(bench_state *state) {
 static void step_teardown(bench_state *state) {
     step_data *data = state->data;
     abut_world_destroy(data->world);
+    abut_character_skinner_destroy(data->skinner);
+    abut_buffer_destroy(data->skinned);
     abut_garment_destroy(data->dress);
 }
 

@@ -23,10 +23,13 @@ says "garment"
 # Frames of another length than steps: 37 of 72 a second are a little more than 30 steps of 60 a second.
 try 0 "$loop" mannequin-female --frames 37 --display 72 --steps 60 --particles 1000 --garment cape --clip walk
 says "frames     37 with 30 steps"
-# An engine that shows five frames a second makes at most eight steps for each.
+# An engine that shows five frames a second makes at most four steps for each.
 try 0 "$loop" mannequin-female --frames 3 --display 5 --particles 1000
-says "frames     3 with 24 steps"
-says "0.40 s dropped"
+says "frames     3 with 12 steps"
+says "0.50 s dropped"
+# By the clock: ten frames take at least a sixth of a second, so that there are steps.
+try 0 "$loop" mannequin-female --frames 11 --real-time --particles 1000
+demand "steps by the clock" "$(sed -n 's/^frames *11 with \([0-9]*\) steps.*/\1/p' "$scratch/out")" -ge 19
 
 # A file of glTF: boxes for the parts of a body, on the bones of a game rig, with a clip that swings a leg.
 if [ -n "$python" ]; then

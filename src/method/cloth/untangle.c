@@ -191,7 +191,7 @@ static void move_sheets(cloth_untangler *u) {
                                       v3(noise(v, 3 * u->iteration), noise(v, 3 * u->iteration + 1),
                                          noise(v, 3 * u->iteration + 2)));
     }
-    const uint32_t half = u->iterations / 2;
+    const uint32_t half = u->iterations / 2 + u->iterations % 2;
     if (u->iteration >= half)
         smooth_crumples(u, 1 + (u->iteration - half) / RING_ITERATIONS);
     else

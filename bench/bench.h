@@ -159,8 +159,8 @@ abut_status bench_field_hash(bench_state *state, const abut_field *field);
 abut_status bench_body(bench_state *state, abut_mesh **mesh, abut_field **field,
                        abut_samples **samples);
 abut_quat bench_turn(uint32_t i);
-/* A monotonic clock; the processor time of all threads; the median of values, which are sorted, or 0
- * without any. */
+/* A monotonic clock; the processor time of all threads; the median of values, which are sorted, or
+ * 0 without any. */
 double bench_now_ms(void);
 double bench_cpu_ms(void);
 double bench_median(double *values, uint32_t count);

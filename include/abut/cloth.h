@@ -349,7 +349,8 @@ typedef struct abut_cloth_untangle_report {
     abut_box bounds;       /* of the triangles of sheets in these; zero if there are none */
     uint32_t moved;        /* vertices that have moved */
     double distance;       /* the largest distance that a vertex has moved */
-    double gap; /* as in abut_cloth_report, at the end; 0 unless surfaces were separated */
+    double gap; /* as in abut_cloth_report, before the last step that separates surfaces; 0 if
+                 * there was none */
     double seconds;
 } abut_cloth_untangle_report;
 
@@ -358,7 +359,7 @@ ABUT_DEFAULT(abut_cloth_untangle_report)
 /* Moves vertices of sheets until no triangles intersect, for a start that abut_cloth_step()
  * refuses: sheets through each other, through themselves, or in bodies. Bodies and pinned vertices
  * do not move. Afterwards it separates surfaces that are closer than the thickness, by steps
- * without forces and velocities, so that the next step does not push them apart at once. Velocities
+ * without forces and velocities, as far as at most 30 of them can. Velocities
  * stay as they are, and aims are the new positions. Positions are rounded to floats. A cloth
  * without intersections does not change, unless `options->separate` is set.
  *

@@ -91,7 +91,7 @@ static void check_texels(const both_maps *b, double size) {
 TEST(distances_are_those_of_searches) {
     const abut_shape_kind kinds[] = {ABUT_SHAPE_BOX, ABUT_SHAPE_ICOSPHERE, ABUT_SHAPE_LETTER_E,
                                      ABUT_SHAPE_TORUS};
-    for (int k = 0; k < 16; k++) {
+    for (int k = 0; k < 16; k += test_brief() ? 5 : 1) {
         const abut_vec3 at = {0.2 + 0.1 * (k % 3), 0.05 * k, 0.1};
         AUTO(mesh) surface = made_at(kinds[k % 4], 6, (abut_vec3){0, 0, 0}, 0.1);
         AUTO(mesh) body = made_at(kinds[k / 4], 5, at, -0.2);
@@ -108,7 +108,7 @@ TEST(maps_follow_deformation) {
     AUTO(mesh) surface = made_at(ABUT_SHAPE_LETTER_E, 8, (abut_vec3){0, 0, 0}, 0);
     AUTO(mesh) body = made_at(ABUT_SHAPE_LETTER_G, 8, (abut_vec3){0.5, 0, 0}, 0);
     both_maps *b = make_maps(surface, body);
-    for (int frame = 0; frame < 4; frame++) {
+    for (int frame = 0; frame < (test_brief() ? 2 : 4); frame++) {
         AUTO(mesh)
         here = made_at(ABUT_SHAPE_LETTER_E, 8, (abut_vec3){0, 0, 0.1 * frame}, 0.1 * frame);
         AUTO(mesh) there = made_at(ABUT_SHAPE_LETTER_G, 8, (abut_vec3){0.6, 0, 0}, -0.1 * frame);

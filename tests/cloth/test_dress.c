@@ -232,7 +232,7 @@ TEST(garments_on_another_pose_are_untangled) {
         cut.particles = ABUT_GARMENT_PARTICLES_MIN;
         assert_ok(abut_garment_create(figure, &cut, &garment));
         for (uint32_t round = 0; round < rounds; round++) {
-            const double time = 0.15 + 0.35 * round / rounds;
+            const double time = 0.15 + 0.25 * (round + 1) / rounds;
             abut_cloth_untangle_report report = abut_cloth_untangle_report_default();
             abut_cloth *c = NULL;
             uint32_t index;

@@ -214,8 +214,9 @@ def measure(context, kept):
         jobs += [(baselines, name, pool.submit(search_by_baselines, context, path, every)) for name, path in paths.items()]
         for results, name, job in jobs:
             results[name] = job.result()
-    kept["cpu"]["note"] = (f"One thread; the first {FRAMES} frames of each recording, "
-                           + (f"with a quarter of the triangles, at most {SMALL:,}: `--small`." if context.small else "at full size."))
+    size = (f"with a quarter of the triangles, at most {SMALL:,}: `--small`." if context.small else "at full size.")
+    kept["cpu"]["note"] = ("One thread; a few frames of tiny recordings: `--quick`." if context.quick else
+                           f"One thread; the first {FRAMES} frames of each recording, {size}")
     if context.device:
         there = kept["device"].setdefault("runs", {})
         for name, path in paths.items():

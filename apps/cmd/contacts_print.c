@@ -96,7 +96,7 @@ static void print_depth_bounds(tool_output *out, const contact_pair *b) {
     abut_vec3 shift;
     ensure(abut_map_measure_depth(b->map, 0, &depth));
     ensure(abut_pose_apply(&turn, depth.shift, &shift));
-    out_object(out, "depth_bounds");
+    json_object(out, "depth_bounds");
     json_number(out, "lower", depth.lower);
     json_number(out, "upper", depth.upper);
     json_number(out, "shift_lower", depth.shift_lower);
@@ -145,6 +145,7 @@ static void print_contact_summary(tool_run *tool, const tool_arguments *argument
         json_boolean(out, "is_verified", b->is_verified);
         print_fact(out, "patches", "%zu; %s", b->patch_count,
                    b->list[deepest].depth < 0 ? "there are only gaps"
+                   : b->map                   ? "not verified"
                    : b->is_verified ? "shifts by the depths along the normals end the overlap"
                                     : "shifts by the depths along the normals do not end it all");
     }

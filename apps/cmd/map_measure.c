@@ -75,6 +75,15 @@ void surface_index(tool_run *tool, abut_device *device, bool sign, bool regardle
     device_bvh(surface->mesh, device, &surface->bvh);
 }
 
+/* The library names a member of a struct, the command an option. */
+_Noreturn static void fail_with_hint(tool_run *tool, const char *path, abut_status status) {
+    const char *message = tool_error_message(abut_last_error());
+    const char *hint = strstr(message, "set options->uv_fallback");
+    const int length = hint ? (int)(hint - message) : (int)strlen(message);
+    tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s", path, length, message,
+                   hint ? "omit --uv" : "");
+}
+
 void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
                  abut_device *device, tool_surface *surface) {
     const tool_given *given = option_given(arguments, "resolution");
@@ -96,8 +105,7 @@ void surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resol
     progress_start(tool->progress, surface->path);
     abut_status status = abut_map_create(surface->mesh, &options, &surface->map);
     if (status == ABUT_ERROR_LIMIT || (status == ABUT_ERROR_ARGUMENT && options.uv))
-        tool_fail_with(tool, abut_status_name(status), "%s: %s", surface->path,
-                       tool_error_message(abut_last_error()));
+        fail_with_hint(tool, surface->path, status);
     ensure(status);
 }
 

@@ -132,7 +132,7 @@ def page_lines(document, work, weaker, rows, kept):
     lines += ["", "## Figures and tables", "",
               *fill("Every time is for the work that the row names. The column *baseline here* is the method of the document, or "
                     "the one that it compares with, as implemented in `bench/reproduce`. *Ratio* is a quotient of times, "
-                    "above 1 if ours is faster: *(baseline)* compares with the baseline on two cores here, *(document)* with "
+                    "above 1 if ours is faster: *(baseline)* compares with the baseline on as many cores here, *(document)* with "
                     "the document's hardware, which is " + work["hardware"] + ". Such ratios mostly compare machines. "
                     + work.get("times", "")), "",
               *table(HEAD, [row.cells() for row in rows]), "", "## Measurement", ""]

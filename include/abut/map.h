@@ -292,8 +292,9 @@ typedef struct abut_map_depth {
     double lower, upper; /* of the depth of the deepest point of the surface inside the body: that
                           * of the deepest sample, and no point is deeper. 0 if none is inside */
     double shift_lower, shift_upper; /* of the length of the shortest shift of the surface after
-                                      * which no point of it is inside the body (the translational
-                                      * penetration depth) */
+                                      * which no point of it is inside the body: the translational
+                                      * penetration depth, except if the surface encloses the body.
+                                      * Then no point of it is inside, and all bounds are 0 */
     abut_vec3 shift; /* one of length shift_upper, which separates the convex hulls; zero if `upper`
                       * is 0 */
 } abut_map_depth;

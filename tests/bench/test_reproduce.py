@@ -162,9 +162,21 @@ def check_particles():
         demand(f"condition {condition}: radial fields leave fewer deep inside", found["radial"]["deep"] < found["tree"]["deep"], True)
 
 
+def check_searches():
+    """Tables 6.2 to 6.4 of Cheng compare searches of one run, which alternate."""
+    kept = load(source / "bench/reproduce/cheng/results.json")
+    searched = [found["milliseconds"] for found in kept["cpu"]["baselines"].values()]
+    rows = rows_of((source / "docs/reproduce/cheng.md").read_text(encoding="utf-8").splitlines())
+    for table, which in (("6.2", "point"), ("6.3", "line")):
+        demand(f"table {table} of Cheng has the ratios of one run",
+               [row["ratio"] for row in rows if row["what"].startswith(f"table {table}, ")],
+               [f"{ms['sweep'] / ms[which]:.3g} (baseline)" for ms in searched])
+
+
 for name in DOCUMENTS:
     run_quick(name)
     check_kept(name)
 check_particles()
+check_searches()
 print(f"{failures} failures")
 sys.exit(failures > 0)

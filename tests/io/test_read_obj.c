@@ -206,7 +206,9 @@ TEST(refuses_what_are_no_texture_coordinates) {
         {"vt 0 0\nf 1/1 2/2 3/1\n", "corner 1 of triangle 0 has no texture coordinates"},
         {"vt\nf 1 2 3\n", "line 4: texture coordinates need a number"},
         {"vt x 0\n", "'x' is not a texture coordinate"},
-        {"vt 0 nan\n", "texture coordinates are (0, nan); they must be finite"}};
+        {"vt 0 nan\n", "texture coordinates are (0, nan); they must be finite"},
+        {"vt 1e300 0\n",
+         "texture coordinates are (1e+300, 0); they must be finite and at most 1e+"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char text[200];
         abut_mesh *mesh = NULL;

@@ -436,6 +436,11 @@ TEST(layouts_that_are_not_valid_are_refused) {
     for (int i = 0; i < 6; i++)
         uv[i] = kept[i] + (i >= 2) * (kept[i] > kept[i % 2] ? -0.249 : 0);
     refuse_uv(mesh, uv, 64, ABUT_ERROR_LIMIT, "triangle 0 contains the centre of no texel");
+    /* What no resolution can change is reported first. */
+    const double last = uv[6 * 31];
+    uv[6 * 31] = 2;
+    refuse_uv(mesh, uv, 64, ABUT_ERROR_ARGUMENT, "coordinate u of corner 0 of triangle 31");
+    uv[6 * 31] = last;
     memcpy(uv, kept, sizeof kept);
     abut_map_options options = abut_map_options_default();
     double importance[32];

@@ -79,6 +79,14 @@ try 3 "$tool" contacts cube.obj cube.obj --pose 0.9,0.5,0.25 --pose-a 0,0,0@z,18
 is "0.0999 < it['depth_bounds']['lower'] <= 0.1 < it['depth_bounds']['upper'] < 0.14" True
 is "abs(it['depth_bounds']['shift_upper'] - 0.1) < 1e-9 and abs(it['depth_bounds']['shift'][0] + 0.1) < 1e-9" True
 is "abs(it['volume'] - 0.0375) < 1e-9" True
+try 3 "$tool" contacts cube.obj cube.obj --pose 0.9,0,0 --method map --resolution 128 --out map.csv
+says "shortest shift of A out of B: 0.1 to 0.1"
+says "1; not verified"
+# The slab encloses the cube: only the surface of the cube is inside the other body.
+try 0 "$tool" contacts slab.obj cube.obj --method map --resolution 64 --json
+is "[it['depth_bounds'][key] for key in ('lower', 'upper', 'shift_lower', 'shift_upper')]" "[0, 0, 0, 0]"
+try 3 "$tool" contacts cube.obj slab.obj --method map --resolution 64 --json
+is "[it['depth_bounds']['lower'] > 0.9, round(it['depth_bounds']['shift_upper'], 6)]" "[True, 1.5]"
 try 0 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map
 try 3 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map --margin 0.02 --patches
 demand "not a patch" "$(wc -l <out)" -eq 2

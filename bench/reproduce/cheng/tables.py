@@ -214,8 +214,9 @@ def measure(context, kept):
         jobs += [(baselines, name, pool.submit(search_by_baselines, context, path, every)) for name, path in paths.items()]
         for results, name, job in jobs:
             results[name] = job.result()
-    kept["cpu"]["note"] = (f"One thread; the first {FRAMES} frames of each recording, "
-                           + (f"with a quarter of the triangles, at most {SMALL:,}: `--small`." if context.small else "at full size."))
+    size = (f"with a quarter of the triangles, at most {SMALL:,}: `--small`." if context.small else "at full size.")
+    kept["cpu"]["note"] = ("One thread; a few frames of tiny recordings: `--quick`." if context.quick else
+                           f"One thread; the first {FRAMES} frames of each recording, {size}")
     if context.device:
         there = kept["device"].setdefault("runs", {})
         for name, path in paths.items():
@@ -519,6 +520,11 @@ def page(kept):
         ours, theirs = by_name[name]["triangles"], int(name.split("-")[1])
         return f"animation {ANIMATIONS[name]}" + (f", {ours:,} triangles" if abs(ours - theirs) > 0.1 * theirs else "")
 
+    def on_device(name, which):
+        """The time of the device, with the size of its recording if that is another one."""
+        value, triangles = total(there.get(name), which), there.get(name, by_name[name])["triangles"]
+        return value if triangles == by_name[name]["triangles"] or value is None else f"{show(value)} ms, {triangles:,} triangles"
+
     def is_full(name):
         return "triangles" not in of(name)
 
@@ -534,10 +540,10 @@ def page(kept):
              Row("figures 6.8 to 6.10: ghost triangles", reproduced("abut replay RECORDING ghosts.png --picture N --scheme line"))]
     for table_name, which in (("table 6.2, view-point on one thread", "point"), ("table 6.3, view-line on one thread", "line")):
         for name, *_, animation, _ in RECORDINGS:
-            ours, theirs = total(by_name[name], which), CPU_STAGES[which][animation][5]
+            ours, theirs = baselines[name]["milliseconds"][which], CPU_STAGES[which][animation][5]
             if is_full(name) and ours > theirs:
                 slower.append(f"{name_of(by_name[name])[2]}, view-{which}: {ours:.3g} ms instead of {theirs:.3g}")
-            rows.append(Row(f"{table_name}: {of(name)}", reproduced(replay), theirs, total(by_name[name], "sweep"), ours))
+            rows.append(Row(f"{table_name}: {of(name)}", rival, theirs, baselines[name]["milliseconds"]["sweep"], ours))
     for name, *_, animation, _ in RECORDINGS:
         found = baselines[name]["milliseconds"]
         ours, thesis = (min(times_of) for times_of in (
@@ -568,7 +574,7 @@ def page(kept):
             for words, which, side in (("exact", "line", 0), ("inexact", "inexact", 1)):
                 rows.append(Row(f"tables 6.10, 6.11, boundary {words}: {of(name)}", reproduced(replay),
                                 f"{show(CPU_BOUNDARY[animation][side][3])} ms CPU, {show(GPU_BOUNDARY[animation][side][2])} ms GPU",
-                                None, total(by_name[name], which), total(there.get(name), which)))
+                                None, total(by_name[name], which), on_device(name, which)))
     for name, *_, animation, _ in RECORDINGS:
         history, kinds = baselines[name]["history"], ("without", "root", "initial")
         rows.append(Row(f"table 6.12, traversal without history nodes, restarted from the root, and from initial ones: {of(name)}", rival,
@@ -626,8 +632,8 @@ def weaker_points(kept, slower, below):
     if slower:
         weaker.append(f"Slower than the thesis on one thread, despite newer hardware: {'; '.join(slower)}.")
     weaker += [f"{kept['cpu']['note']} The columns *baseline here* and *ours on 2 cores* are of one thread, as in the thesis. The "
-               "baseline of tables 6.2 and 6.3 is our own complete search, which the thesis does not have. Table 6.4 is processor "
-               "time, of searches in turns.",
+               "baseline of tables 6.2 and 6.3 is our own complete search, which the thesis does not have. Tables 6.2 to 6.4 are "
+               "processor times of one run, of searches in turns; [the stages](../self.md#measured) are elapsed times of another.",
                "ICCD is reconstructed from its publication: no program of its authors was compared. Its contour test is another "
                f"one: see `bench/reproduce/cheng/iccd.c`. It is {span(ms['dops'] / ms['iccd'] for ms in found.values())} times as fast "
                f"as 16-DOPs here, {span(COMPLETE[name][1] / ICCD[name] for name in COMPLETE)} times in the thesis.",

@@ -189,7 +189,8 @@ def page(kept):
                "them. The reference are exact tests at 17 instants of each step.",
                "The document reports no times. The baseline runs on the CPU, with images of 1,024 pixels for the whole scene: one "
                "view, and three with prevention, as layers have.",
-               "Times of frames are processor times of all threads, since other work shared the machine.",
+               "Times of frames are processor times of all threads, since other work shared the machine. The frame in which all "
+               "spheres move is elapsed time on two threads, and therefore longer than [on an idle machine](../layers.md#performance).",
                "Only the sums of pairs leave layers, so there is no number of pixels that are read."]
     return weaker, rows
 

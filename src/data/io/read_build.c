@@ -67,8 +67,10 @@ bool abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t 
 bool abuti_read_uv(abuti_reader *reader, double u, double v) {
     const double uv[2] = {u, v};
     if (!(fabs(u) <= ABUT_COORDINATE_MAX && fabs(v) <= ABUT_COORDINATE_MAX))
-        return abuti_read_fail(reader, "texture coordinates are (%g, %g); they must be finite", u,
-                               v);
+        return abuti_read_fail(reader,
+                               "texture coordinates are (%g, %g); they must be finite and at most "
+                               "%g",
+                               u, v, ABUT_COORDINATE_MAX);
     return add_element(reader, &reader->uv, uv, sizeof uv, ABUT_NONE - 1, "texture coordinates");
 }
 

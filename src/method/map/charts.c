@@ -14,30 +14,34 @@
 
 #include <string.h>
 
+/* Tests what no resolution can change. */
+static abut_status check_chart(const char *function, uint32_t triangle, const double *uv) {
+    for (int k = 0; k < 6; k++)
+        if (!(uv[k] >= 0 && uv[k] <= 1))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: options->uv: coordinate %c of corner %d of triangle %u is %g; "
+                              "it must be from 0 to 1",
+                              function, k % 2 ? 'v' : 'u', k / 2, triangle, uv[k]);
+    if ((uv[2] - uv[0]) * (uv[5] - uv[1]) == (uv[3] - uv[1]) * (uv[4] - uv[0]))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->uv: triangle %u has no area in the texture; set "
+                          "options->uv_fallback for another layout",
+                          function, triangle);
+    return ABUT_OK;
+}
+
 static abut_status read_chart(const char *function, uint32_t triangle, uint32_t resolution,
                               const double *uv, map_place *place) {
     int lo = INT32_MAX, hi = 0;
     *place = (map_place){.is_chart = 1};
     for (int k = 0; k < 3; k++)
         for (int axis = 0; axis < 2; axis++) {
-            const double x = uv[2 * k + axis];
-            if (!(x >= 0 && x <= 1))
-                return abuti_fail(
-                    ABUT_ERROR_ARGUMENT,
-                    "%s: options->uv: coordinate %c of corner %d of triangle %u is %g; "
-                    "it must be from 0 to 1",
-                    function, axis ? 'v' : 'u', k, triangle, x);
-            place->at[k][axis] = (int)(x * resolution * MAP_TEXEL + 0.5);
+            place->at[k][axis] = (int)(uv[2 * k + axis] * resolution * MAP_TEXEL + 0.5);
             if (axis) {
                 lo = place->at[k][1] < lo ? place->at[k][1] : lo;
                 hi = place->at[k][1] > hi ? place->at[k][1] : hi;
             }
         }
-    if ((uv[2] - uv[0]) * (uv[5] - uv[1]) == (uv[3] - uv[1]) * (uv[4] - uv[0]))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: options->uv: triangle %u has no area in the texture; set "
-                          "options->uv_fallback for another layout",
-                          function, triangle);
     if (map_chart_area(place) == 0)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "%s: options->uv: triangle %u has no area with %u x %u texels; use a "
@@ -167,6 +171,8 @@ abut_status abuti_map_charts_create(const char *function, const abut_mesh *mesh,
         ABUTI_ALLOCATE(context, ABUTI_ARRAY(atlas->places, count), ABUTI_ARRAY(owners, texels));
     if (!status)
         memset(owners, 0xff, texels * sizeof *owners); /* ABUT_NONE */
+    for (uint32_t t = 0; t < count && !status; t++)
+        status = check_chart(function, t, uv + 6 * (size_t)t);
     for (uint32_t t = 0; t < count && !status; t++)
         if (!(status = read_chart(function, t, resolution, uv + 6 * (size_t)t, &atlas->places[t])))
             status = claim_texels(function, atlas, t, owners);

@@ -194,6 +194,16 @@ static void print_kept(const simulating *s) {
     text_free(&words);
 }
 
+/* Names the option that helps if cloth intersects something at the start. */
+static void suggest_untangling(const simulating *s) {
+    bool is_free = true;
+    if (s->done || s->untangles || !sim_cloth(&s->sim))
+        return;
+    if (!abut_cloth_is_free(sim_cloth(&s->sim), &is_free) && !is_free)
+        tool_log(s->sim.tool, ABUT_LOG_INFO,
+                 "--untangle moves sheets apart that intersect something at the start");
+}
+
 /* A run that fails or is cancelled keeps the frames that it has recorded. */
 static void run_frames(simulating *s) {
     tool_run *tool = s->sim.tool;
@@ -211,8 +221,10 @@ static void run_frames(simulating *s) {
             snprintf(reason, sizeof reason, "frame %u: %s", s->first + frame, abut_last_error());
             finish_files(s);
             print_kept(s);
-            if (status != ABUT_ERROR_CANCELLED)
+            if (status != ABUT_ERROR_CANCELLED) {
+                suggest_untangling(s);
                 abut_set_error(status, reason);
+            }
             tool_fail(tool, status);
         }
         finish_frame(s, frame);

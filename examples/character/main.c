@@ -67,11 +67,19 @@ static bool parse(int argc, char **argv, settings *s) {
         }
         while (k < sizeof options / sizeof *options && strcmp(argv[i], options[k].name) != 0)
             k++;
-        if (k == sizeof options / sizeof *options || i + 1 == argc ||
-            (options[k].count && !parse_count(argv[i + 1], options[k].count))) {
+        if (k == sizeof options / sizeof *options) {
             fprintf(stderr,
-                    "abut-character: '%s' is not an option, or has no value from 1 to 1000000\n",
+                    "abut-character: '%s' is not an option; there are --real-time and, with a "
+                    "value,",
                     argv[i]);
+            for (k = 0; k < sizeof options / sizeof *options; k++)
+                fprintf(stderr, " %s", options[k].name);
+            fprintf(stderr, "\n");
+            return false;
+        }
+        if (i + 1 == argc || (options[k].count && !parse_count(argv[i + 1], options[k].count))) {
+            fprintf(stderr, "abut-character: %s needs a value%s\n", argv[i],
+                    options[k].count ? " from 1 to 1000000" : "");
             return false;
         }
         i++;

@@ -368,10 +368,10 @@ ABUT_DEFAULT(abut_cloth_untangle_report)
  * step then fails. Inside and outside of closed bodies are known; between sheets the smaller part
  * moves to the other side. docs/cloth.md has success rates. `options` and `report` may be null.
  *
- * Returns ABUT_ERROR_ARGUMENT for radial fields, which have no such guarantee, and for two vertices
- * of one sheet at one position, as abut_cloth_step(). The progress callback of the context can
- * cancel it, with stage "untangle". It computes contours on the CPU. On failure the state does not
- * change. One thread at a time for each cloth. */
+ * Returns ABUT_ERROR_ARGUMENT for radial fields, which have no such guarantee, and if two vertices
+ * of one sheet, or two pinned ones, remain at one position, as abut_cloth_step(). The progress
+ * callback of the context can cancel it, with stage "untangle". It computes contours on the CPU. On
+ * failure the state does not change. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_untangle(abut_cloth *cloth,
                                          const abut_cloth_untangle_options *options,
                                          abut_cloth_untangle_report *report);

@@ -274,7 +274,20 @@ TEST(coincident_sheets_come_apart) {
     step(c, 1.0 / 60, NULL);
     assert_true(is_free(c));
     abut_cloth_destroy(c);
+    abut_mesh *beside = make_shape_at(ABUT_SHAPE_SHEET, 8, 1, pose_at(1, 1, 0));
+    for (uint32_t pinned = 0; pinned < 2; pinned++) { /* of two corners the free one moves */
+        const uint32_t corner = pinned ? 0 : 80;
+        abut_cloth_attachment pin;
+        c = make_cloth(sheet, NULL, &options);
+        assert_ok(abut_cloth_add_sheet(c, beside, NULL, &index));
+        assert_ok(abut_cloth_bind(c, pinned, ABUT_NONE, &corner, 1, 0, &pin));
+        assert_ok(abut_cloth_attach(c, pinned, &pin, 1));
+        assert_true(untangle(c).is_free);
+        step(c, 1.0 / 60, NULL);
+        abut_cloth_destroy(c);
+    }
     abut_mesh_destroy(sheet);
+    abut_mesh_destroy(beside);
     const abut_vec3 seam[6] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1.5, 0}};
     abut_mesh *mesh = test_mesh(serial, seam, 6, NULL, 0);
     c = make_cloth(mesh, NULL, &options);

@@ -222,7 +222,7 @@ TEST(motion) {
                          " 'bend': 2e-4, 'density': 0.3, 'thickness': 0.01, 'friction': 0.2,"
                          " 'pressure': -1}, 'pins': [8, 2]},"
                          "{'mesh': {'shape': 'sheet', 'size': [1, 1, 0], 'segments': 2,"
-                         " 'rings': 2}, 'cloth': {}, 'pins': {'box': [[-1, 0.4, -1], [1, 1, 1]],"
+                         " 'rings': 2}, 'cloth': {}, 'pins': {'box': [[1, 1, -1], [-1, 0.4, 1]],"
                          " 'to': 'die', 'stiffness': 50}}]}",
                          &scene));
     const abut_scene_arrays it = get_scene_arrays(scene);
@@ -285,7 +285,7 @@ TEST(seams) {
         "{'name': 'a', 'mesh': {'shape': 'sheet', 'size': 1, 'segments': 3, 'rings': 3},"
         " 'position': [0, 0, 0], 'axis': [0, 0, 1], 'degrees': 180, 'cloth': {}, 'seams': ["
         "{'vertices': [5, 5, 2], 'to_vertices': [1, 0, 7], 'length': 0.25, 'speed': 2},"
-        "{'box': [[-0.5, -1, 0], [-0.5, 1, 0]], 'to': 'b', 'to_box': [[-0.5, -1, 0], [-0.5, 1, 0]],"
+        "{'box': [[-0.5, 1, 0], [-0.5, -1, 0]], 'to': 'b', 'to_box': [[-0.5, -1, 0], [-0.5, 1, 0]],"
         " 'stiffness': 9}]}]}",
         &scene));
     const abut_scene_arrays it = get_scene_arrays(scene);
@@ -414,10 +414,13 @@ TEST(characters_without_parts) {
                {OGRE("[3]"), "bodies[0]: 'without' must be a list of names of bones"},
                {OGRE("[\"Hips\"]"), "bodies[0]: 'without' leaves no triangle"},
                {OGRE("\"Head\""), "'without' is a string; it must be a list"}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_fails(ABUT_ERROR_FORMAT, bad[i].message,
                      abut_scene_read_memory(NULL, bad[i].text, strlen(bad[i].text), NULL, &options,
                                             &scene));
+        const char *place = strstr(abut_last_error(), "bodies[0]: ");
+        assert_null(place ? strstr(place + 1, "bodies[0]: ") : "no place"); /* named once */
+    }
     abut_character_destroy(ogre);
 }
 

@@ -116,7 +116,11 @@ complains "no clip of this name"
 try 2 "$loop" mannequin-female --garment toga --frames 1
 complains "overcoat"
 try 2 "$loop" mannequin-female --frames 0
-complains "--frames"
+complains "--frames needs a value from 1 to 1000000"
+try 2 "$loop" mannequin-female --clip
+complains "--clip needs a value"
+try 2 "$loop" --help
+complains "'--help' is not an option; there are --real-time and, with a value, --clip --garment"
 try 2 "$loop" mannequin-female --frames 1 --particles 1000 --record no/such/file.abutm
 complains "no/such"
 finish

@@ -79,6 +79,7 @@ fi
 # Cloth that intersects something at the start is an error that names what happened.
 sed 's/"position": \[0, 0, 0.6\]/"position": [0, 0, 0.3]/' sheet.json >crossed.json
 fails "frame 1: " simulate crossed.json --frames 2
+complains "untangle moves sheets apart that intersect"
 
 # With --untangle the sheet is moved first, as the output says. A start that stays crossed is an error with its place.
 prints 0 simulate crossed.json --frames 2 --untangle --check --quiet

@@ -460,7 +460,7 @@ def _seams(
     speed: float = 0,
 ) -> Array:
     """Records of pairs of vertices."""
-    a, b = _vertices(vertices_a), _vertices(vertices_b)
+    a, b = _vertices(vertices_a, "vertices_a"), _vertices(vertices_b, "vertices_b")
     if len(a) != len(b):
         raise ArgumentError(f"vertices_b: {len(a)} vertices need as many others, and {len(b)} were given")
     seams = np.zeros(len(a), record(_c.abut_cloth_seam))
@@ -470,11 +470,11 @@ def _seams(
     return seams
 
 
-def _vertices(value: Union[ArrayLike, int]) -> Any:
+def _vertices(value: Union[ArrayLike, int], name: str = "vertices") -> Any:
     """Returns indices of vertices as packed uint32."""
     array = np.atleast_1d(np.asarray(value))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ArgumentError("vertices must be whole numbers of shape (k,)")
+        raise ArgumentError(f"{name} must be whole numbers of shape (k,)")
     if array.size and (array.min() < 0 or array.max() >= NONE):
-        raise ArgumentError(f"vertices: index {array.min() if array.min() < 0 else array.max()} is out of range")
+        raise ArgumentError(f"{name}: index {array.min() if array.min() < 0 else array.max()} is out of range")
     return np.ascontiguousarray(array, dtype=np.uint32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from types import TracebackType
-from typing import NamedTuple, Optional, Sequence, Type, Union
+from typing import Any, NamedTuple, Optional, Sequence, Type, Union
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Live(Owner):
             raise ArgumentError(f"up must be of shape (3,), not {np.shape(up)}")
         self._up = _c.abut_vec3(*directions[0])
         library = pictures()
-        self._names = (ctypes.c_char_p * max(count, 1))(*(name.encode() for name in titles))
+        self._names = (ctypes.c_char_p * max(count, 1))(*(_text(name, "names") for name in titles))
         self._movable = (ctypes.c_bool * max(count, 1))(*drags)
         self._poses = [_pose_of(None, 0)] * count
         self._shown = list(self._meshes)  # with the vertices of the last frame
@@ -102,9 +102,9 @@ class Live(Owner):
             script_bytes=len(script),
             port=number(port, "port", 0, 65535),
             controls=sum({_CONTROLS[name] for name in controls}),
-            title=title.encode(),
+            title=_text(title, "title"),
             command=b"",
-            unit=unit.encode(),
+            unit=_text(unit, "unit"),
         )
         self._handle: Optional[Handle] = Handle(library.abut_live_destroy, keeps=library, guard=Guard())
         run(library.abut_live_create, context(), byref(given), self._handle.out)
@@ -157,6 +157,7 @@ class Live(Owner):
             else:
                 self._shown[i].set_positions(positions)
         library = pictures()
+        words = _text(text, "text")
         picture = Handle(library.abut_picture_destroy, keeps=library)
         given = options(_c.abut_picture_options, up=self._up)
         call(library.abut_picture_create, context(), byref(given), picture.out)
@@ -168,7 +169,7 @@ class Live(Owner):
             _c.abut_live_frame,
             names=ctypes.addressof(self._names),
             movable=ctypes.addressof(self._movable),
-            text=text.encode("utf-8", "replace"),
+            text=words,
             line_name=b"contacts" if contacts is not None and lines is None else None,
             point_name=b"contacts" if contacts is not None and points is None else None,
         )
@@ -206,8 +207,8 @@ class Live(Owner):
     def events(self, wait: float = 0) -> list[LiveEvent]:
         """Returns what the user has done since the last call, oldest first; of several poses of one mesh the last. If
         there is nothing, waits for it for at most `wait` seconds."""
-        if not wait >= 0:
-            raise ArgumentError(f"wait is {wait}, but must be at least 0 seconds")
+        if isinstance(wait, str) or not wait >= 0:
+            raise ArgumentError(f"wait is {wait!r}, but must be at least 0 seconds")
         library = pictures()
         list_ = (_c.abut_live_event * _c.ABUT_LIVE_EVENT_MAX)()
         found = _c.abut_live_event_list(ctypes.addressof(list_), len(list_), 0)
@@ -255,3 +256,10 @@ def _pose_of(value: ArrayLike, index: int) -> _c.abut_pose:
         raise ArgumentError(f"poses[{index}] must be one pose, not {len(at)}")
     numbers = [0.0, 0, 0, 1, 0, 0, 0] if at is None else [float(x) for x in at[0]]
     return _c.abut_pose(_c.abut_quat(*numbers[:4]), _c.abut_vec3(*numbers[4:]))
+
+
+def _text(value: Any, what: str) -> bytes:
+    """Returns a text for the library; characters that UTF-8 lacks become question marks."""
+    if not isinstance(value, str):
+        raise ArgumentError(f"{what} must be a text, not {value!r}")
+    return value.encode("utf-8", "replace")

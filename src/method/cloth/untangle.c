@@ -211,12 +211,14 @@ static abut_status part_coincident(cloth_untangler *u, bool *moved) {
         lowest ? abuti_coincident_vertices(c->context, c->position, c->vertices, lowest)
                : ABUT_ERROR_MEMORY;
     *moved = false;
-    for (uint32_t v = 0; v < c->vertices && !status; v++)
-        if (lowest[v] != v && c->part_of[lowest[v]] != c->part_of[v] && c->inverse_mass[v] > 0) {
-            const vec3 off = v3(noise(v, 0), noise(v, 1), noise(v, 2));
-            c->position[v] = cloth_round(v3_along(c->position[v], 0.1 * u->clearance, off));
-            *moved = true;
-        }
+    for (uint32_t v = 0; v < c->vertices && !status; v++) {
+        const uint32_t other = lowest[v], free = c->inverse_mass[v] > 0 ? v : other;
+        if (other == v || c->part_of[other] == c->part_of[v] || !(c->inverse_mass[free] > 0))
+            continue;
+        const vec3 off = v3(noise(v, 0), noise(v, 1), noise(v, 2));
+        c->position[free] = cloth_round(v3_along(c->position[free], 0.1 * u->clearance, off));
+        *moved = true;
+    }
     abuti_release(c->context, lowest);
     c->groups[SHEETS].moved += *moved;
     return status;

@@ -268,6 +268,8 @@ static abut_status pose_mesh(scene_reader *r, const member *m, const char *path,
         .without = without,
         .without_count = without_count};
     status = abuti_scene_pose(r->context, &r->options, &how, to);
+    if (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT)
+        prefix_error(r, status);
     abuti_release(r->context, (void *)without);
     return status;
 }
@@ -300,11 +302,11 @@ static abut_status read_file(scene_reader *r, const member *m, scene_mesh *to) {
             abuti_scene_fail(r, "'%s' is not a regular file", abuti_scene_word(r, file->at, word));
     }
     if (!status) {
-        status = m[MESH_CLIP].at || m[MESH_TIME].at || m[MESH_SPEED].at || m[MESH_BLEND].at ||
-                         m[MESH_WITHOUT].at
-                     ? pose_mesh(r, m, path, to)
-                     : abut_mesh_read(r->context, path, NULL, &to->mesh);
-        if (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT)
+        const bool posed = m[MESH_CLIP].at || m[MESH_TIME].at || m[MESH_SPEED].at ||
+                           m[MESH_BLEND].at || m[MESH_WITHOUT].at;
+        status =
+            posed ? pose_mesh(r, m, path, to) : abut_mesh_read(r->context, path, NULL, &to->mesh);
+        if (!posed && (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT))
             prefix_error(r, status);
     }
     abuti_release(r->context, path);
@@ -490,8 +492,6 @@ static abut_status read_mesh(scene_reader *r, uint32_t object) {
              : shape   ? read_shape(r, m, &made)
              : garment ? create_garment(r, m, &made)
                        : pose_mesh(r, m, NULL, &made);
-    if (figure && status == ABUT_ERROR_FORMAT)
-        prefix_error(r, status);
     if (!status && scale != 1) {
         status = abuti_scene_scale(&made, scale);
         if (status == ABUT_ERROR_ARGUMENT)

@@ -155,6 +155,12 @@ abut_status abuti_scene_find_in_box(scene_reader *r, const member *box, const ab
         status = read_vector(r, &corners[1], &high);
     const abut_vec3 origin = abut_mesh_local_origin(mesh),
                     *positions = abut_mesh_local_positions(mesh);
+    const abut_vec3 a = low;
+    low = v3_min(a, high); /* any two opposite corners */
+    high = v3_max(a, high);
+    const abut_vec3 corner = low; /* the corners may be any two opposite ones */
+    low = (abut_vec3){fmin(corner.x, high.x), fmin(corner.y, high.y), fmin(corner.z, high.z)};
+    high = (abut_vec3){fmax(corner.x, high.x), fmax(corner.y, high.y), fmax(corner.z, high.z)};
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh) && !status; i++) {
         const abut_vec3 p = v3_add(origin, positions[i]);
         if (p.x >= low.x && p.y >= low.y && p.z >= low.z && p.x <= high.x && p.y <= high.y &&

@@ -140,6 +140,10 @@ class Cloths(unittest.TestCase):
             cloth.sew(left, [0], right, [1, 2])
         with self.assertRaisesRegex(abut.ArgumentError, r"seams\[0\] sews vertex 3 of sheet 0 to itself"):
             cloth.sew(left, 3, left, 3)
+        with self.assertRaisesRegex(abut.ArgumentError, "vertices_b: index -1 is out of range"):
+            cloth.sew(left, [0], right, [-1])
+        with self.assertRaisesRegex(abut.ArgumentError, "vertices_a must be whole numbers"):
+            cloth.unsew(left, [0.5], right, [0])
         with self.assertRaisesRegex(abut.ArgumentError, r"seams\[0\].speed is -1"):
             cloth.sew(left, 3, right, 3, speed=-1)
 

@@ -130,6 +130,8 @@ class LivePages(unittest.TestCase):
             (dict(movable=[True]), "movable"),
             (dict(controls=["fly"]), "'fly'"),
             (dict(port=70000), "port"),
+            (dict(title=3), "title must be a text, not 3"),
+            (dict(unit=None), "unit must be a text"),
             (dict(up=[1, 2]), "up"),
         ):
             with self.assertRaisesRegex(abut.ArgumentError, words):
@@ -145,6 +147,8 @@ class LivePages(unittest.TestCase):
             (lambda: live.show(lines=[[1, 2, 3]]), "lines"),
             (lambda: live.show(points=[[1, 2, np.nan]]), "finite"),
             (lambda: live.events(-1), "wait"),
+            (lambda: live.events("1"), "wait is '1'"),
+            (lambda: live.show(text=3), "text must be a text, not 3"),
         ):
             with self.assertRaisesRegex(abut.ArgumentError, words):
                 call()

@@ -82,6 +82,9 @@ with Browser() as browser:
     # ---- a dragged body: the number is that of `abut distance` at its pose ----
     program = Program(browser, "view", "pot.ply", "apart.ply")
     first = browser.run(WORDS)
+    assert browser.run("return document.querySelectorAll('.message').length") == 0 # that it waits
+    keys = browser.run("return Array.from(document.querySelectorAll('dialog kbd')).map((k) => k.textContent)")
+    assert [key for key in keys if "Space" in key] == ["Space, N"], keys
     assert abs(number(first) - float(run("distance", "pot.ply", "apart.ply", "--quiet"))) < 1e-4, first
     x, y, before, scale = place_of(browser, 1)
     browser.drag(x, y, 60, 25)

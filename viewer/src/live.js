@@ -23,6 +23,7 @@ async function fetchMessage(version) {
 export async function follow(open) {
   let version = 0;
   let live = null;
+  const waiting = message("Waiting", "The program has not shown anything yet.");
   for (let failures = 0; ; ) {
     let update = null;
     try {
@@ -33,11 +34,13 @@ export async function follow(open) {
         await sleep(300);
         continue;
       }
+      waiting.remove();
       if (live) live.end();
       else message("The program has ended", `It showed nothing (${error.message}).`);
       return;
     }
     if (!update) continue;
+    waiting.remove();
     version = update.live;
     if (!live || update.since === 0) {
       live?.close();
@@ -80,6 +83,7 @@ class Live {
     this.viewer.waste = [];
     for (const layer of this.viewer.layers) this.layers[layer.layer.id] = layer;
     this.dragged = new Map(); // item -> { pose, until }: poses of the user that the program has not seen
+    this.handled = 0; // events that the program had seen before the last frame
     this.queue = new Map(); // what is to be sent
     this.controls = first.controls;
     this.moves = true;
@@ -110,7 +114,8 @@ class Live {
   apply(update) {
     const { viewer } = this;
     let hasNewRows = this.layers.length !== update.count;
-    for (const [item, { until }] of this.dragged) if (update.handled >= until) this.dragged.delete(item);
+    this.handled = update.handled;
+    this.release();
     this.scene.arrays = update.arrays;
     for (const l of update.layers) hasNewRows = this.applyLayer(l, update.arrays) || hasNewRows;
     while (this.layers.length > update.count) this.remove(this.layers.length - 1);
@@ -255,6 +260,11 @@ class Live {
 
   // ---- input ----
 
+  // Bodies whose last poses the program has seen are where it shows them.
+  release() {
+    for (const [item, { until }] of this.dragged) if (this.handled >= until) this.dragged.delete(item);
+  }
+
   // Sends an event soon; of the poses of one body the last.
   send(kind, number, pose = [0, 0, 0, 1, 0, 0, 0], isLast = false) {
     if (this.hasEnded) return;
@@ -276,6 +286,7 @@ class Live {
         for (const [key] of list)
           if (this.dragged.has(key) && key !== this.item && !this.queue.has(key))
             this.dragged.get(key).until = response.ok ? received : 0;
+        this.release(); // the frame may have come before this answer
       } catch {
         for (const [key] of list) if (this.dragged.has(key)) this.dragged.get(key).until = 0;
       }

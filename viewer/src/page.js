@@ -135,17 +135,25 @@ const LIVE_KEYS = [
   ["M, R", "whether drags move bodies; whether they turn them"],
   ["Space, N", "pause and continue; one step"],
 ];
+const FRAME_KEYS = new Set(["Space", "← →"]); // of pages with frames
+
+function keysOf(isLive) {
+  return isLive ? [...LIVE_KEYS, ...KEYS.filter(([key]) => !FRAME_KEYS.has(key))] : KEYS;
+}
 
 export function helpDialog(version, isLive) {
   return h(
     "dialog",
     { "aria-label": "help" },
     h("h2", {}, "How to look around"),
-    h("table", {}, ...[...(isLive ? LIVE_KEYS : []), ...KEYS].map(([key, text]) => h("tr", {}, h("td", {}, h("kbd", {}, key)), h("td", {}, text)))),
+    h("table", {}, ...keysOf(isLive).map(([key, text]) => h("tr", {}, h("td", {}, h("kbd", {}, key)), h("td", {}, text)))),
     h("p", { style: "margin:10px 0 0;color:var(--soft)" }, `Written by abut ${version}. Nothing is loaded from ${isLive ? "another machine" : "a network"}.`),
   );
 }
 
+// Returns the message, which can be removed.
 export function message(title, text) {
-  document.body.append(h("div", { class: "message" }, h("div", { class: "card" }, h("h2", {}, title), h("p", {}, text))));
+  const shown = h("div", { class: "message" }, h("div", { class: "card" }, h("h2", {}, title), h("p", {}, text)));
+  document.body.append(shown);
+  return shown;
 }

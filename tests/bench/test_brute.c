@@ -118,7 +118,7 @@ TEST(distances_from_a_box) {
 
 TEST(rows_are_those_of_all) {
     static float all[CELLS], some[CELLS];
-    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
+    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_TORUS, test_brief() ? 5 : 12);
     const abut_grid grid = grid_about(mesh);
     const brute_cells cells = brute_cells_of(mesh, &grid, 0),
                       rows = brute_cells_of(mesh, &grid, 50);
@@ -135,7 +135,7 @@ TEST(rows_are_those_of_all) {
 TEST_THREADS(threads_give_the_same) {
     static float one[CELLS], many[CELLS];
     test_memory memory = {0};
-    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_LETTER_G, 3);
+    AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_LETTER_G, test_brief() ? 1 : 3);
     const abut_grid grid = grid_about(mesh);
     const brute_cells cells = brute_cells_of(mesh, &grid, 0);
     abut_context *context = test_context(&memory, 4);
@@ -157,7 +157,7 @@ TEST(devices_give_the_same) {
     }
     AUTO(mesh) mesh = make_shape(NULL, ABUT_SHAPE_BOX, 5);
     const abut_grid grid = grid_about(mesh);
-    const brute_cells cells = brute_cells_of(mesh, &grid, 0);
+    const brute_cells cells = brute_cells_of(mesh, &grid, test_brief() ? 50 : 0);
     abut_device *device = test_device(NULL);
     brute_mesh triangles;
     brute_device kernels;

@@ -114,9 +114,8 @@ ABUT_API abut_status abut_cloth_add_body(abut_cloth *cloth, abut_mesh *mesh,
                                          const abut_cloth_body_options *options, uint32_t *body);
 
 /* Remove a sheet or body, and the attachments and seams of the sheet, or the attachments to the
- * body. The indices of others
- * stay valid. The freed index can be reused. Return ABUT_ERROR_ARGUMENT if there is no such sheet
- * or body. One thread at a time for each cloth. */
+ * body. The indices of others stay valid. The freed index can be reused. Return ABUT_ERROR_ARGUMENT
+ * if there is no such sheet or body. One thread at a time for each cloth. */
 ABUT_API abut_status abut_cloth_remove_sheet(abut_cloth *cloth, uint32_t sheet);
 ABUT_API abut_status abut_cloth_remove_body(abut_cloth *cloth, uint32_t body);
 

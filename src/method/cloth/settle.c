@@ -9,14 +9,14 @@ enum { SETTLE_STEPS = 30 };
 #define SETTLE_MOTION 0.05 /* mean lengths of edges per step: constraints are almost satisfied */
 
 /* What steps must not change or use. */
-typedef struct settled {
+typedef struct motion_backup {
     vec3 *velocity, *aim, *target, *goal, *given;
     cloth_hold *holds;
     abut_cloth_options options;
     uint32_t block_count;
-} settled;
+} motion_backup;
 
-static abut_status store(const abut_cloth *c, settled *s) {
+static abut_status store_motion(const abut_cloth *c, motion_backup *s) {
     const size_t bodies = c->all_vertices - c->vertices, holds = c->holds.count;
     abut_status status =
         ABUTI_ALLOCATE(c->context, ABUTI_ARRAY(s->velocity, c->vertices),
@@ -40,7 +40,7 @@ static abut_status store(const abut_cloth *c, settled *s) {
     return ABUT_OK;
 }
 
-static void restore(abut_cloth *c, settled *s) {
+static void restore_motion(abut_cloth *c, motion_backup *s) {
     const size_t bodies = c->all_vertices - c->vertices, holds = c->holds.count;
     memcpy(c->velocity, s->velocity, c->vertices * sizeof *s->velocity);
     memcpy(c->aim, s->aim, c->all_vertices * sizeof *s->aim);
@@ -100,8 +100,8 @@ static abut_status settle_step(abut_cloth *c, double *gap, double *motion) {
 }
 
 abut_status abuti_cloth_settle(abut_cloth *c, double *gap) {
-    settled s = {0};
-    abut_status status = store(c, &s);
+    motion_backup s = {0};
+    abut_status status = store_motion(c, &s);
     if (!status) {
         remove_motion(c);
         for (int i = 0; i < SETTLE_STEPS && !status; i++) {
@@ -110,7 +110,7 @@ abut_status abuti_cloth_settle(abut_cloth *c, double *gap) {
             if (*gap >= SETTLE_GAP * c->thickness && motion < SETTLE_MOTION * c->mean_edge)
                 break;
         }
-        restore(c, &s);
+        restore_motion(c, &s);
         if (c->backend->changed)
             c->backend->changed(c);
     }

@@ -3,7 +3,8 @@
 The module tables.py of each document has
     WORK                     name, title, authors and year, a sentence with links, the hardware of the document, and optionally
                              a sentence on times
-    measure(context, kept)   measures; puts results into kept["cpu"], with a device also into kept["device"]
+    measure(context, kept)   measures on the CPU; puts results into kept["cpu"]
+    measure_device(context, kept)  measures on context.device; puts results into kept["device"]
     page(kept)               a list of sentences on what is slower or weaker, and a list of Row
     write(kept, docs)        optional: renews tables and plots of other pages
 
@@ -122,7 +123,7 @@ class Context:
 
 def page_lines(document, work, weaker, rows, kept):
     """A page of docs/reproduce."""
-    command = f"bench/reproduce/run {document} --device gpu"
+    command = f"bench/reproduce/run {document}"
     lines = [f"# {work['name']}, reproduced", "",
              *fill(f"This page lists all figures and tables of {work['authors']}, *{work['title']}* ({work['year']}). "
                    f"[Sources](../sources.md) describes the work; {work['links']}."), "",
@@ -141,9 +142,8 @@ def page_lines(document, work, weaker, rows, kept):
         if place in kept:
             lines += fill(f"- {words}: {kept[place]['machine']}, commit {kept[place]['commit']}, {kept[place]['date']}."
                           + (f" {kept[place]['note']}" if "note" in kept[place] else ""), "  ")
-    lines += ["", "This command measures all rows, and writes this page:", "", "```sh", command, "```", "",
-              *fill(f"Without `--device` the results of the device are those kept in "
-                    f"`bench/reproduce/{document}/results.json`.")]
+    lines += ["", "These commands measure the columns of the CPU and of a device, and write this page:", "", "```sh", command,
+              command + " --device gpu", "```", "", f"The results are kept in `bench/reproduce/{document}/results.json`."]
     name = kept.get("device", {}).get("machine", "H200")
     return lines if "H200" in name else [re.sub(r"\b(the|an|An) H200\b", name, line) for line in lines]
 

@@ -217,13 +217,17 @@ def measure(context, kept):
     size = (f"with a quarter of the triangles, at most {SMALL:,}: `--small`." if context.small else "at full size.")
     kept["cpu"]["note"] = ("One thread; a few frames of tiny recordings: `--quick`." if context.quick else
                            f"One thread; the first {FRAMES} frames of each recording, {size}")
-    if context.device:
-        there = kept["device"].setdefault("runs", {})
-        for name, path in paths.items():
-            there[name] = search(context, path, every, "--device", context.device)
-        if not context.quick and not context.small:
-            kept.pop("0.6", None)
-            kept["device"].pop("note", None)
+    return paths, every
+
+
+def measure_device(context, kept):
+    paths, every = measure(context, kept)
+    there = kept["device"].setdefault("runs", {})
+    for name, path in paths.items():
+        there[name] = search(context, path, every, "--device", context.device)
+    if not context.quick and not context.small:
+        kept.pop("0.6", None)
+        kept["device"].pop("note", None)
 
 
 # ---- tables ----

@@ -167,21 +167,26 @@ def by_key(kept):
             for line in kept[place].get("lines", [])}
 
 
-def measure(context, kept):
+def measure_lines(context, prefix, rivals, repeat):
+    """One line of results for each condition and rival."""
     out = context.scratch / "rivals.jsonl"
     recordings = os.environ.get("ABUT_BENCH_RECORDINGS", context.scratch)
-    for place, prefix, rivals in (("cpu", "", RIVALS), ("device", "device-", RIVALS[1:])):
-        if place == "device" and not context.device:
-            continue
-        out.write_text("", encoding="utf-8")
-        for rival in rivals:
-            context.bench(f"rivals/{prefix}{rival}", 1, REPEAT_CPU if place == "cpu" else REPEAT_DEVICE, context.device or "cpu",
-                          ABUT_BENCH_RIVALS=out, ABUT_BENCH_RECORDINGS=recordings)
-        lines = {(line["condition"], line["rival"]): line for line in read_lines([out])}  # the last counts
-        if context.quick:  # one tiny scene is measured, condition 0
-            lines = {(condition, rival): {**line, "condition": condition} for condition in PAPER for (_, rival), line in lines.items()}
-        kept[place]["lines"] = list(lines.values())
+    out.write_text("", encoding="utf-8")
+    for rival in rivals:
+        context.bench(f"rivals/{prefix}{rival}", 1, repeat, context.device or "cpu", ABUT_BENCH_RIVALS=out, ABUT_BENCH_RECORDINGS=recordings)
+    lines = {(line["condition"], line["rival"]): line for line in read_lines([out])}  # the last counts
+    if context.quick:  # one tiny scene is measured, condition 0
+        lines = {(condition, rival): {**line, "condition": condition} for condition in PAPER for (_, rival), line in lines.items()}
+    return list(lines.values())
+
+
+def measure(context, kept):
+    kept["cpu"]["lines"] = measure_lines(context, "", RIVALS, REPEAT_CPU)
     kept["cpu"]["note"] = NOTE
+
+
+def measure_device(context, kept):
+    kept["device"]["lines"] = measure_lines(context, "device-", RIVALS[1:], REPEAT_DEVICE)
 
 
 # ---- the page of docs/reproduce ----

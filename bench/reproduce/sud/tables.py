@@ -56,11 +56,13 @@ def measure(context, kept):
     measure_rasterised(context, kept)
     cases = {name: context.bench(f"map/{name}")[f"map/{name}"]["median_ms"] for name in CASES}
     kept["cpu"].update(cases={name: round(ms, 3) for name, ms in cases.items()}, frames=compare_letters(context))
-    if context.device:
-        cases = {name: context.bench(f"map/device-{name}", 1, device=context.device)[f"map/device-{name}"]["median_ms"]
-                 for name in CASES}
-        kept["device"].update(cases={name: round(ms, 3) for name, ms in cases.items()},
-                              frames=compare_letters(context, "--device", context.device))
+
+
+def measure_device(context, kept):
+    cases = {name: context.bench(f"map/device-{name}", 1, device=context.device)[f"map/device-{name}"]["median_ms"]
+             for name in CASES}
+    kept["device"].update(cases={name: round(ms, 3) for name, ms in cases.items()},
+                          frames=compare_letters(context, "--device", context.device))
 
 
 def medians(place):

@@ -53,11 +53,13 @@ def measure_model(context, kept, name, mesh):
         brute, factor = brute_times(found, side)
         entry |= {"brute_" + cores: float(f"{brute:.5g}"), "brute_factor": round(factor, 2)}
     kept["cpu"].setdefault("models", {})[name] = entry
-    if context.device:
-        found = {part: context.bench(case, 1, 7, context.device, ABUT_BENCH_MESH=mesh)[case]["median_ms"]
-                 for part, case in (("update_ms", "field/device-128-file"), ("whole_ms", "field/device-whole-128-file"),
-                                    ("brute_ms", "field/device-brute-128-file"))}
-        kept["device"].setdefault("models", {})[name] = {part: round(ms, 3) for part, ms in found.items()}
+
+
+def measure_model_on_device(context, kept, name, mesh):
+    found = {part: context.bench(case, 1, 7, context.device, ABUT_BENCH_MESH=mesh)[case]["median_ms"]
+             for part, case in (("update_ms", "field/device-128-file"), ("whole_ms", "field/device-whole-128-file"),
+                                ("brute_ms", "field/device-brute-128-file"))}
+    kept["device"].setdefault("models", {})[name] = {part: round(ms, 3) for part, ms in found.items()}
 
 
 def count_samples(context):
@@ -72,13 +74,24 @@ def count_samples(context):
     return counts
 
 
-def measure(context, kept):
+def models(context):
+    """Name and mesh of each model of the table."""
     for *_, shape, segments, rings in MODELS:
         if context.quick:  # as few triangles as possible
             mesh = context.make(shape, {"box": 1, "teapot": 2, "teapot-solid": 2}.get(shape, 8), rings and 3)
         else:
             mesh = context.make(shape, segments, rings)
-        measure_model(context, kept, name_of(shape, segments, rings), mesh)
+        yield name_of(shape, segments, rings), mesh
+
+
+def measure_device(context, kept):
+    for name, mesh in models(context):
+        measure_model_on_device(context, kept, name, mesh)
+
+
+def measure(context, kept):
+    for name, mesh in models(context):
+        measure_model(context, kept, name, mesh)
     cpu = kept["cpu"]
     cpu["samples"] = count_samples(context)
     found = context.abut("demo", "line")

@@ -26,11 +26,12 @@ typedef struct step_data {
     uint32_t figures[FIGURES], props[PROPS], frame;
     abut_world_step_result last;
     uint64_t hash;
+    double skin_ms, refit_ms;
 } step_data;
 
 /* Milliseconds per step of the last run, for the line after it. */
 static struct {
-    double cloth, impacts, contacts;
+    double skin, refit, cloth, impacts, contacts;
     uint64_t pairs, touches;
 } parts;
 
@@ -138,8 +139,12 @@ static abut_status step(const bench_state *state, step_data *data) {
     for (uint32_t i = 0; i < figure_count(state); i++) {
         const abut_array at =
             data->skinned ? abut_array_buffer(data->skinned) : abut_array_host(data->positions);
+        const double begun = bench_now_ms();
         TRY(place_figure(state, data, i, data->frame, at));
+        const double skinned = bench_now_ms();
         TRY(abut_world_set_positions(data->world, data->figures[i], NULL, at));
+        data->skin_ms += skinned - begun;
+        data->refit_ms += bench_now_ms() - skinned;
     }
     abut_pose poses[PROPS];
     for (uint32_t i = 0; i < prop_count(state); i++)
@@ -243,6 +248,7 @@ static abut_status step_setup(bench_state *state) {
 static abut_status step_run(bench_state *state) {
     step_data *data = state->data;
     double cloth = 0, impacts = 0, contacts = 0;
+    data->skin_ms = data->refit_ms = 0;
     for (int i = 0; i < FRAMES; i++) {
         TRY(step(state, data));
         const abut_cloth_report *c = data->last.cloth;
@@ -250,6 +256,8 @@ static abut_status step_run(bench_state *state) {
         impacts += data->last.impact_seconds;
         contacts += data->last.contact_seconds;
     }
+    parts.skin = data->skin_ms / FRAMES;
+    parts.refit = data->refit_ms / FRAMES;
     parts.cloth = 1e3 * cloth / FRAMES;
     parts.impacts = 1e3 * impacts / FRAMES;
     parts.contacts = 1e3 * contacts / FRAMES;
@@ -276,9 +284,11 @@ static void step_teardown(bench_state *state) {
 static void print_details(const bench_case *which, const bench_result *result) {
     (void)which;
     (void)result;
-    printf("    a step, ms: impacts %.1f, cloth %.1f, contacts %.1f; %llu pairs, %llu contacts\n",
-           parts.impacts, parts.cloth, parts.contacts, (unsigned long long)parts.pairs,
-           (unsigned long long)parts.touches);
+    printf(
+        "    a step, ms: skinning %.1f, refits %.1f, impacts %.1f, cloth %.1f, contacts %.1f; %llu "
+        "pairs, %llu contacts\n",
+        parts.skin, parts.refit, parts.impacts, parts.cloth, parts.contacts,
+        (unsigned long long)parts.pairs, (unsigned long long)parts.touches);
 }
 
 #define STEP_CASE(name_, variant_)                                                              \

@@ -300,19 +300,16 @@ def rivals_section(results, pictures):
         return []
     sample = next(line for key, line in results.rivals.items() if key[0] == condition)
     note = results.rivals_note
-    tight = any("frames" not in line for key, line in results.rivals.items() if key[0] == condition)
     plot(pictures / "performance-cloth.svg", "Cloth against a character", "a frame: the body's new pose and all particles",
          groups, note)
     return ["## Cloth against a character", "",
             *wrap(f"Collision of {sample['particles']:,} cloth particles with a body of {sample['triangles']:,} triangles that "
                   "does gymnastics in an overcoat (condition 8 of Friston and Steed 2019). We implemented all techniques "
                   "for this comparison. Times of the core are processor time of one thread. "
-                  + ("On the device, the overcoat is a remeshed body, which was measured before. " if tight else "")
-                  + "[Comparison of radial fields](radial_table.md) has all conditions."), "",
+                  "[Comparison of radial fields](radial_table.md) has all conditions."), "",
             "![Bars of times: radial fields and other techniques](pictures/performance-cloth.svg)", "",
             *table(["machine", "technique", "time per frame", "ratio", "particles left deep inside", "memory"], lines),
-            *wrap(f"Measured on {note}. Data: `bench/{RIVALS_FOLDER}`. At commit 05dd4d6c (2026-11-17, another H200), dense "
-                  "fields took 3.2 ms a frame (22 times radial fields), and closest points 1.6 ms (11 times)."), ""]
+            *wrap(f"Measured on {note}. Data: `bench/{RIVALS_FOLDER}`."), ""]
 
 
 def device_section(results):

@@ -244,9 +244,6 @@ def page(kept):
     fewer = [str(c) for c in there if there[c] > 0.5 * (PAPER[c][2]["radial"][1] + PAPER[c][2]["radial"][2])]
     if fewer:
         weaker.append(f"An H200 takes more than half of the time of the paper's GTX 1080 in conditions {', '.join(fewer)}.")
-    if there and not all("frames" in lines[c, "radial", device] for c in there):
-        weaker.append("The column of the device has tight clothes, which are remeshed bodies, at six moments of the clip, and a hash "
-                      "table fitted to the body: it was measured before garments were simulated.")
     weaker.append("The rasteriser of the GPU is not used: radial fields are drawn by compute kernels. There is no plug-in for a game "
                   "engine; [a loop as in an engine](../radial.md#in-a-game-engine) is an example.")
     return weaker, rows

@@ -196,6 +196,54 @@ TEST(refits_are_followed) {
     abut_bvh_destroy(floor);
 }
 
+/* Offsets that are computed where bodies touch, after a refit, have the bits of those that are
+ * computed for all vertices. */
+TEST(refits_keep_bits) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
+    shape.segments = 2;
+    abut_bvh *used = tree_of(NULL, &shape), *unused = tree_of(NULL, &shape), *trees[2];
+    abut_mesh *twisted, *mesh = abut_bvh_mesh(used);
+    const uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *positions = calloc(count, sizeof *positions);
+    test_random random = {31};
+    static abut_contact first[64];
+    uint64_t all = 0;
+    assert_ok(abut_mesh_get_positions(mesh, positions));
+    for (uint32_t i = 0; i < count; i++)
+        positions[i].x += 0.1 * positions[i].y * positions[i].z;
+    twisted =
+        test_mesh(NULL, positions, count, abut_mesh_indices(mesh), abut_mesh_triangle_count(mesh));
+    find_patches(used, shifted(0, 0, 0.5), used, shifted(0, 0, 0), 0);
+    trees[0] = used;
+    trees[1] = unused;
+    for (int k = 0; k < 2; k++)
+        assert_ok(abut_bvh_set_mesh(trees[k], twisted));
+    for (uint32_t round = 0; round < test_rounds(160); round++) {
+        const abut_pose to = random_pose(&random, 3);
+        uint64_t contact_count = 0;
+        for (int k = 0; k < 2; k++) {
+            const abut_patches found =
+                find_patches(trees[k], to, trees[k], shifted(0, 0, 0), round % 2 ? 0.05 : 0);
+            assert_true(found.contacts.count <= 64);
+            assert_true(k == 0 || found.contacts.count == contact_count);
+            contact_count = found.contacts.count;
+            if (k == 0)
+                memcpy(first, contacts, contact_count * sizeof *first);
+        }
+        for (uint64_t i = 0; i < contact_count; i++) {
+            assert_memory_equal(&first[i].point, &contacts[i].point, sizeof(abut_vec3));
+            assert_memory_equal(&first[i].normal, &contacts[i].normal, sizeof(abut_vec3));
+            assert_true(first[i].depth == contacts[i].depth && first[i].id == contacts[i].id);
+        }
+        all += contact_count;
+    }
+    assert_true(all > 20);
+    free(positions);
+    abut_mesh_destroy(twisted);
+    abut_bvh_destroy(used);
+    abut_bvh_destroy(unused);
+}
+
 /* A mesh that a refit turns inside out, and back, has the contacts of a new BVH. */
 TEST(refits_turn_inside_out) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);

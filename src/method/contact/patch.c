@@ -158,6 +158,8 @@ static void place_bodies(patch_work *work, const patch_call *call) {
         body->surface = (contour_body){.bvh = body->bvh,
                                        .corner = body->skin->corner,
                                        .offset = body->skin->offset,
+                                       .find_offset = abuti_patch_offset,
+                                       .skin = body->skin,
                                        .skin_width = width_in_jitters * jitter,
                                        .jitter = jitter,
                                        .seed = (uint64_t)(side + 1) << 40,

@@ -44,10 +44,10 @@ typedef struct patch_skin {
     const abut_bvh *bvh;
     abut_topology *topology; /* after merging vertices with equal coordinates */
     abut_topology_arrays view;
-    const uint32_t *corner; /* 3 for each triangle, after merging */
-    vec3 *offset;      /* of each vertex: its displacement if all of its faces move outwards by 1 */
-    double max_offset; /* length of the longest offset */
-    double size;       /* longest side of the bounding box */
+    const uint32_t *corner;        /* 3 for each triangle, after merging */
+    vec3 *offset;                  /* abuti_patch_offset() of each vertex; null after a refit */
+    double max_offset;             /* no offset is longer */
+    double size;                   /* longest side of the bounding box */
     bool has_degenerate_triangles; /* some triangles have no area */
     bool is_reversed;              /* triangles are reversed here */
     patch_component *components;   /* numbered as in the topology */
@@ -57,6 +57,10 @@ typedef struct patch_skin {
 /* Returns the skin of a mesh. The first call computes it, and the BVH keeps it. `is_reversed`
  * reverses all triangles, for sheets. Thread-safe. */
 abut_status abuti_patch_skin(const abut_bvh *bvh, bool is_reversed, const patch_skin **skin);
+
+/* Returns the displacement of a vertex if all of its faces move outwards by 1. `skin` is a
+ * patch_skin. */
+vec3 abuti_patch_offset(const void *skin, uint32_t vertex);
 
 /* Returns the reliability of a result: the lower level of both meshes, or guaranteed if `is_exact`,
  * if neither boundary edges nor flipped neighbours can affect the result. `b` may be null. */

@@ -6,48 +6,43 @@
 #include "contact/patch.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdatomic.h>
 
 #define MAX_MITRE 3.0 /* maximum length of an offset */
 
 /* ---- offsets ---- */
 
-/* Unit normal of a triangle, zero if it is degenerate, and the angles at its corners. */
-typedef struct face_geometry {
-    vec3 normal;
-    double angle[3];
-} face_geometry;
-
-static void compute_face(const patch_skin *skin, uint32_t face, face_geometry *f) {
+/* Returns the unit normal of a triangle, zero if it has no area. */
+static vec3 face_normal(const patch_skin *skin, uint32_t face) {
     const vec3 *positions = skin->bvh->mesh->positions;
     const uint32_t *corner = skin->corner + 3 * (size_t)face;
-    const vec3 p[3] = {positions[corner[0]], positions[corner[1]], positions[corner[2]]};
-    f->normal = abuti_unit_normal(p[0], p[1], p[2]);
-    for (int k = 0; k < 3; k++)
-        f->angle[k] = abuti_corner_angle(p[k], p[(k + 1) % 3], p[(k + 2) % 3]);
+    return abuti_unit_normal(positions[corner[0]], positions[corner[1]], positions[corner[2]]);
 }
 
-static vec3 compute_offset(const patch_skin *skin, const face_geometry *faces, uint32_t vertex) {
+static double angle_at(const patch_skin *skin, const uint32_t *corner, uint32_t vertex) {
+    const vec3 *positions = skin->bvh->mesh->positions;
+    const int k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
+    return abuti_corner_angle(positions[corner[k]], positions[corner[(k + 1) % 3]],
+                              positions[corner[(k + 2) % 3]]);
+}
+
+vec3 abuti_patch_offset(const void *data, uint32_t vertex) {
+    const patch_skin *skin = data;
     const abut_topology_arrays *view = &skin->view;
     const uint32_t begin = view->vertex_face_begin[vertex],
                    end = view->vertex_face_begin[vertex + 1];
     vec3 sum = v3(0, 0, 0);
     double min_cosine = 1;
     for (uint32_t i = begin; i < end; i++) {
-        const uint32_t *corner = skin->corner + 3 * (size_t)view->vertex_faces[i];
-        const face_geometry *face = &faces[view->vertex_faces[i]];
+        const uint32_t face = view->vertex_faces[i], *corner = skin->corner + 3 * (size_t)face;
         if (!abuti_is_collapsed(corner))
-            sum = v3_along(sum,
-                           face->angle[corner[0] == vertex   ? 0
-                                       : corner[1] == vertex ? 1
-                                                             : 2],
-                           face->normal);
+            sum = v3_along(sum, angle_at(skin, corner, vertex), face_normal(skin, face));
     }
     const vec3 mean = v3_normalise(sum);
     for (uint32_t i = begin; i < end; i++) {
-        const vec3 normal = faces[view->vertex_faces[i]].normal;
-        if (!abuti_is_collapsed(skin->corner + 3 * (size_t)view->vertex_faces[i]) &&
-            v3_max_abs(normal) > 0)
+        const uint32_t face = view->vertex_faces[i];
+        const vec3 normal = face_normal(skin, face);
+        if (!abuti_is_collapsed(skin->corner + 3 * (size_t)face) && v3_max_abs(normal) > 0)
             min_cosine = real_min(min_cosine, v3_dot(normal, mean));
     }
     return v3_scale(mean, 1 / real_max(min_cosine, 1 / MAX_MITRE));
@@ -55,45 +50,50 @@ static vec3 compute_offset(const patch_skin *skin, const face_geometry *faces, u
 
 /* ---- creation and refit ---- */
 
-enum { FACES_PER_TASK = 512 };
+enum { PER_TASK = 512 };
 
-typedef struct geometry {
+typedef struct face_search {
     const patch_skin *skin;
-    face_geometry *faces;
-} geometry;
+    atomic_bool has_degenerate;
+} face_search;
 
-static void compute_faces(void *data, size_t chunk, size_t begin, size_t end) {
-    const geometry *g = data;
+static void find_degenerate(void *data, size_t chunk, size_t begin, size_t end) {
+    face_search *search = data;
     (void)chunk;
     for (size_t t = begin; t < end; t++)
-        compute_face(g->skin, (uint32_t)t, &g->faces[t]);
+        if (v3_max_abs(face_normal(search->skin, (uint32_t)t)) == 0)
+            atomic_store_explicit(&search->has_degenerate, true, memory_order_relaxed);
+}
+
+static void measure(patch_skin *skin) {
+    const abut_mesh *mesh = skin->bvh->mesh;
+    face_search search = {.skin = skin};
+    abuti_parallel_for(skin->attachment.context, mesh->triangle_count, PER_TASK, find_degenerate,
+                       &search);
+    skin->has_degenerate_triangles = atomic_load(&search.has_degenerate);
+    skin->size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
 }
 
 static void compute_offsets(void *data, size_t chunk, size_t begin, size_t end) {
-    const geometry *g = data;
+    patch_skin *skin = data;
     (void)chunk;
     for (size_t v = begin; v < end; v++)
-        g->skin->offset[v] = compute_offset(g->skin, g->faces, (uint32_t)v);
+        skin->offset[v] = abuti_patch_offset(skin, (uint32_t)v);
 }
 
-static abut_status compute_geometry(patch_skin *skin) {
-    const abut_mesh *mesh = skin->bvh->mesh;
-    abut_context *context = skin->attachment.context;
-    face_geometry *faces = abuti_allocate(context, mesh->triangle_count, sizeof *faces);
-    if (!faces)
-        return ABUT_ERROR_MEMORY;
-    geometry g = {skin, faces};
-    abuti_parallel_for(context, mesh->triangle_count, FACES_PER_TASK, compute_faces, &g);
-    abuti_parallel_for(context, mesh->vertex_count, FACES_PER_TASK, compute_offsets, &g);
+static void create_offsets(patch_skin *skin) {
+    const uint32_t count = skin->bvh->mesh->vertex_count;
+    abuti_parallel_for(skin->attachment.context, count, PER_TASK, compute_offsets, skin);
     skin->max_offset = 0;
-    skin->has_degenerate_triangles = false;
-    for (uint32_t t = 0; t < mesh->triangle_count; t++)
-        skin->has_degenerate_triangles |= v3_max_abs(faces[t].normal) == 0;
-    for (uint32_t v = 0; v < mesh->vertex_count; v++)
+    for (uint32_t v = 0; v < count; v++)
         skin->max_offset = real_max(skin->max_offset, v3_length(skin->offset[v]));
-    skin->size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
-    abuti_release(context, faces);
-    return ABUT_OK;
+}
+
+/* A shape that changes needs offsets only where it touches something. */
+static void forget_offsets(patch_skin *skin) {
+    abuti_release(skin->attachment.context, skin->offset);
+    skin->offset = NULL;
+    skin->max_offset = 1.001 * MAX_MITRE; /* for rounding */
 }
 
 static void destroy_skin(bvh_attachment *attachment) {
@@ -224,7 +224,11 @@ static abut_status create_oriented(bvh_attachment *attachment, void *owner, bool
         if (!status)
             status = find_components(skin, &is_inward);
     }
-    return status ? status : compute_geometry(skin);
+    if (!status) {
+        measure(skin);
+        create_offsets(skin);
+    }
+    return status;
 }
 
 static abut_status create_skin(bvh_attachment *attachment, void *owner) {
@@ -238,8 +242,11 @@ static abut_status refit_oriented(bvh_attachment *attachment, bool is_reversed) 
     patch_skin *skin = (patch_skin *)(void *)attachment;
     if (abuti_pair_is_merged(skin->bvh->mesh, skin->is_reversed, skin->corner)) {
         const bool is_inward = compute_volumes(skin, skin->components) < 0;
-        if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED)
-            return compute_geometry(skin);
+        if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED) {
+            measure(skin);
+            forget_offsets(skin);
+            return ABUT_OK;
+        }
         /* The surface was turned inside out: orient it again. */
     }
     const abut_bvh *bvh = skin->bvh;

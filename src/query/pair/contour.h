@@ -38,8 +38,10 @@ bool abuti_pair_is_merged(const abut_mesh *mesh, bool is_reversed, const uint32_
 
 typedef struct contour_body {
     const abut_bvh *bvh;
-    const uint32_t *corner;    /* three vertices per triangle, after merging */
-    const vec3 *offset;        /* of each vertex, times skin_width; null = no skin */
+    const uint32_t *corner; /* three vertices per triangle, after merging */
+    const vec3 *offset;     /* of each vertex, times skin_width; null = by find_offset() */
+    vec3 (*find_offset)(const void *skin, uint32_t vertex); /* null = no skin */
+    const void *skin;
     double skin_width, jitter; /* jitter: largest random change of a coordinate of the skin */
     uint64_t seed;
     bool is_rotated; /* a is transformed into the frame, b only scaled */
@@ -58,14 +60,15 @@ static inline vec3 contour_skin_position(const contour_body *body, uint32_t vert
     const double unit = 2.0 / 0x1fffff; /* 21 bits to a number in [-1, 1] */
     vec3 random = v3((double)(z & 0x1fffff) * unit - 1, (double)(z >> 21 & 0x1fffff) * unit - 1,
                      (double)(z >> 42 & 0x1fffff) * unit - 1);
-    vec3 p = v3_along(body->bvh->mesh->positions[vertex], body->skin_width, body->offset[vertex]);
+    const vec3 offset = body->offset ? body->offset[vertex] : body->find_offset(body->skin, vertex);
+    vec3 p = v3_along(body->bvh->mesh->positions[vertex], body->skin_width, offset);
     return v3_along(p, body->jitter, random);
 }
 
 /* The position of a vertex in the frame. */
 static inline vec3 contour_position(const contour_body *body, uint32_t vertex) {
-    vec3 p =
-        body->offset ? contour_skin_position(body, vertex) : body->bvh->mesh->positions[vertex];
+    vec3 p = body->find_offset ? contour_skin_position(body, vertex)
+                               : body->bvh->mesh->positions[vertex];
     return body->is_rotated ? v3_add(m3_apply(&body->rotation, p), body->shift)
                             : v3_scale(p, body->unit);
 }

@@ -387,7 +387,7 @@ static abut_pose set_up_bodies(measure_work *work, const abuti_posed *a, const a
         motion[side] = abuti_motion_of(&posed[side]->pose);
         body->bvh = posed[side]->bvh;
         body->corner = work->surface[side]->corner;
-        body->offset = NULL;
+        body->find_offset = NULL;
         body->is_rotated = !side;
         body->unit = unit;
         work->flush.facing[side] = work->surface[side]->volume < 0 ? -1 : 1;

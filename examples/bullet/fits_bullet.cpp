@@ -123,6 +123,10 @@ class engine {
         info.m_friction =
             btScalar(std::sqrt(FIT_FRICTION)); // Bullet multiplies those of two bodies
         bodies.push_back(std::make_unique<btRigidBody>(info));
+        bodies.back()->setLinearVelocity(
+            btVector3(btScalar(of.velocity.x), btScalar(of.velocity.y), btScalar(of.velocity.z)));
+        bodies.back()->setAngularVelocity(
+            btVector3(btScalar(of.spin.x), btScalar(of.spin.y), btScalar(of.spin.z)));
         world.addRigidBody(bodies.back().get());
         return true;
     }

@@ -9,7 +9,7 @@ static abut_status run_in_ode(fit_scene *scene, bool is_own) {
     const stand_options options = {.scene = scene,
                                    .own = is_own,
                                    .seconds = scene->seconds,
-                                   .quick = scene->kind == FIT_PILE};
+                                   .quick = scene->is_iterative};
     stand_result result;
     return stand_run(NULL, &options, &result);
 }

@@ -235,9 +235,12 @@ static abut_status build_scene(world *w, const fit_scene *scene) {
             return status;
         thing *t = add_body(w, &w->models[i], b->start.translation, !b->is_fixed);
         t->fixed = b->start;
-        if (t->body)
+        if (t->body) {
             dBodySetQuaternion(t->body, (dQuaternion){b->start.rotation.w, b->start.rotation.x,
                                                       b->start.rotation.y, b->start.rotation.z});
+            dBodySetLinearVel(t->body, b->velocity.x, b->velocity.y, b->velocity.z);
+            dBodySetAngularVel(t->body, b->spin.x, b->spin.y, b->spin.z);
+        }
         if (w->options->own)
             status = add_geom(w, t);
         if (status)

@@ -107,7 +107,7 @@ class Pair(NamedTuple):
 
 
 class Step:
-    """All contacts of a step, sorted by the bodies a, then b; a < b. Iteration yields a Pair for each pair in contact.
+    """All contacts of a step, sorted by the bodies a, then b, in the order of World.bodies. Iteration yields a Pair for each pair in contact.
 
     point (n, 3), normal (n, 3), depth (n,), id (n,)  of contacts; normals point from b to a
     a (n,), b (n,)                                    the bodies of each contact
@@ -184,7 +184,7 @@ class Sweep(NamedTuple):
     slide and leave; if it moves into the other, the time is 0."""
     a: Array
     b: Array
-    """(n,): the bodies of each touch, a < b."""
+    """(n,): the bodies of each touch."""
     touches: Array
     """(n,) records: hit, time, point, normal, triangle."""
     unswept_count: int
@@ -290,7 +290,8 @@ class World(Owner):
         self_collides: bool = False,
         user: Any = None,
     ) -> int:
-        """Adds a body and returns its id. `shape` is a Mesh, a RadialField, or a Plane, Sphere, Capsule, Cylinder, Box
+        """Adds a body and returns its id. Ids of removed bodies are not used again: their low 22 bits, the index, are
+        those of a later body, but the other bits differ, until 1,024 bodies with that index were removed. `shape` is a Mesh, a RadialField, or a Plane, Sphere, Capsule, Cylinder, Box
         or Hull.
 
         motion      "dynamic", "kinematic" or "static": pairs without a dynamic body are not tested
@@ -355,7 +356,7 @@ class World(Owner):
             self._sheets[body] = how.get("cloth", False) is not False
 
     def remove(self, body: int) -> None:
-        """Removes a body. Its id may be used again."""
+        """Removes a body. Its id becomes invalid."""
         with self._handle.alone():
             call(lib.abut_world_remove, self._handle, _number(body))
             self._keep(body, None)
@@ -367,8 +368,8 @@ class World(Owner):
         call(lib.abut_world_ignore, self._handle, _number(a), _number(b), ignore)
 
     def set_poses(self, poses: ArrayLike, bodies: Optional[Sequence[int]] = None) -> World:
-        """Sets new poses: a dict {body: pose}, or (k, 7) or (k, 4, 4) for these `bodies`, by default for bodies 0 to
-        k - 1. On failure no body is changed."""
+        """Sets new poses: a dict {body: pose}, or (k, 7) or (k, 4, 4) for these `bodies`, by default for the bodies
+        with the indices 0 to k - 1. On failure no body is changed."""
         ids, placed = moves(poses, bodies, "body")
         if len(placed):
             call(lib.abut_world_set_poses, self._handle, _address(ids), host(placed), len(placed))
@@ -401,7 +402,7 @@ class World(Owner):
     @property
     def bodies(self) -> list[int]:
         """The ids of all bodies."""
-        return sorted(self._shapes)
+        return sorted(self._shapes, key=_index)
 
     def __len__(self) -> int:
         return len(self._shapes)
@@ -557,7 +558,7 @@ class World(Owner):
     # -- save and restore --
 
     def save(self) -> bytes:
-        """Returns the state of the world between steps: 24 bytes per candidate pair, 9 bytes per body, and the state of
+        """Returns the state of the world between steps: 24 bytes per candidate pair, 13 bytes per body, and the state of
         the cloth. It does not contain bodies, poses and positions, except those of sheets. Save after a step, before
         bodies move on.
 
@@ -582,13 +583,23 @@ class World(Owner):
         return state.tobytes()
 
     def restore(self, state: Union[bytes, bytearray, memoryview]) -> World:
-        """Restores the state that save() of this or another world returned. The world must have the same bodies with
-        the same ids, at the saved poses, bit for bit; otherwise the call raises and does not change the world. Sheets
-        get their saved positions. After it, both worlds compute the same contacts, events and steps, bit for bit. The
+        """Restores the state that save() of this or another world returned. The world must have the same bodies at the
+        saved poses, bit for bit, added and removed such that their indices are the same; otherwise the call raises and
+        does not change the world. Bodies get the ids that they had, and sheets their saved positions. After it, both worlds compute the same contacts, events and steps, bit for bit. The
         next step(seconds=...) starts where bodies are now. The call costs as much as a step in which all bodies
         move."""
         given = state_bytes(state)
-        run(lib.abut_world_restore, self._handle, pointer(given), len(given), uses=self._fields)
+        with self._handle.alone():
+            run(lib.abut_world_restore, self._handle, pointer(given), len(given), uses=self._fields)
+            ids = fill(
+                _c.abut_index_list,
+                np.empty(len(self._shapes), np.uint32),
+                lambda to: fits(lib.abut_world_ids, self._handle, to),
+            )
+            for bodies in (self._shapes, self._users, self._sheets):
+                kept = {int(ids[_index(body)]): value for body, value in bodies.items()}
+                bodies.clear()
+                bodies.update(kept)  # type: ignore[arg-type]
         return self
 
     def __repr__(self) -> str:
@@ -616,6 +627,11 @@ def _copy(moved: Any) -> tuple[Array, Array, int, Optional[ClothStep]]:
 def _fields(shapes: Iterable[Any]) -> list[Handle]:
     """Returns the handles of shared shapes that the world changes."""
     return [shape._handle for shape in shapes if isinstance(shape, RadialField)]
+
+
+def _index(body: int) -> int:
+    """Returns the index of a body."""
+    return body & ((1 << 22) - 1)
 
 
 def _number(body: int) -> int:

@@ -213,8 +213,8 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
     const abut_contact *deepest = found.contacts.list;
     for (size_t i = 0; i < found.contacts.count; i++) {
         abut_contact *contact = &found.contacts.list[i];
-        contact->a = record.pair.a;
-        contact->b = record.pair.b;
+        contact->a = a->id;
+        contact->b = b->id;
         if (contact->depth > deepest->depth)
             deepest = contact;
     }
@@ -223,8 +223,8 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
                                {.method = info.method,
                                 .guarantee = info.guarantee,
                                 .error = info.error,
-                                .a = record.pair.a,
-                                .b = record.pair.b,
+                                .a = a->id,
+                                .b = b->id,
                                 .is_sensor = sensor,
                                 .is_verified = found.is_verified,
                                 .first = sensor ? 0 : results->contacts.count,

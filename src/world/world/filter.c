@@ -81,6 +81,8 @@ abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ig
     if (!world)
         return abuti_null(__func__, "world");
     abut_status status = abuti_world_check_pair(__func__, world, a, b);
+    a = abut_world_index(a);
+    b = abut_world_index(b);
     if (status || (status = world->backend->download_poses(world)) ||
         is_ignored(world, world_ignored_key(a, b)) == ignore)
         return status;

@@ -10,6 +10,8 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
     abut_status status = abuti_world_check_pair(__func__, world, a, b);
     if (status)
         return status;
+    a = abut_world_index(a);
+    b = abut_world_index(b);
     const world_item *p = &world_items(world)[a < b ? a : b],
                      *q = &world_items(world)[a < b ? b : a];
     const world_method *method = abuti_world_method(world, p, q);
@@ -74,7 +76,7 @@ abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
     abut_status status = abuti_world_check_idle(__func__, world);
     if (status || (status = abuti_world_check_id(__func__, world, id)))
         return status;
-    const world_item *item = &world_items(world)[id];
+    const world_item *item = &world_items(world)[abut_world_index(id)];
     if (item->asset && (status = abuti_world_examine_again(item->asset)))
         return status;
     const abut_world_item_info found = item->asset ? item->asset->choice : compute_item_info(item);

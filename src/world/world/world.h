@@ -13,7 +13,7 @@ struct cloth_saved_state;
 
 /* A member of the sweep of all shapes. */
 typedef struct world_member {
-    uint32_t id;
+    uint32_t id;     /* its index */
     size_t first;    /* its first vertex */
     abut_mesh *mesh; /* owned */
 } world_member;
@@ -64,7 +64,8 @@ typedef struct world_track {
 
 typedef struct world_item {
     bool used;
-    uint32_t next; /* next free item, if not used */
+    uint32_t id;   /* of the item; if not used, of the next item with this index */
+    uint32_t next; /* index of the next free item, if not used */
     abut_collider_kind kind;
     world_filter filter;
     uint32_t ignored;           /* number of ignored pairs with it */
@@ -136,10 +137,10 @@ typedef struct world_touch {
 /* The inputs from which the contacts of a pair were computed. The contacts are valid as long as
  * these are unchanged. */
 typedef struct world_pair_record {
-    abut_world_pair pair;
-    uint64_t state[2]; /* of a and b; zeros: the contacts also depend on other items */
-    size_t touch;      /* index of its touch; SIZE_MAX: it has no contacts */
-    vec3 hint;         /* for exact patches: reproduces the contacts, state.c */
+    abut_world_pair pair; /* indices */
+    uint64_t state[2];    /* of a and b; zeros: the contacts also depend on other items */
+    size_t touch;         /* index of its touch; SIZE_MAX: it has no contacts */
+    vec3 hint;            /* for exact patches: reproduces the contacts, state.c */
     abut_reliability reliability;
 } world_pair_record;
 
@@ -177,12 +178,12 @@ typedef struct world_backend world_backend;
 struct abut_world {
     abut_context *context; /* reference */
     abut_world_options options;
-    abut_contact_options contact; /* of all pairs, without the margin */
-    abuti_vector items;           /* world_item */
-    uint32_t first_free;          /* ABUT_NONE: none */
-    uint64_t serial_count;        /* items that were ever added */
-    uint64_t changes;             /* number of changes of shapes and poses so far */
-    uint32_t resting_sensors;     /* sensors that are not dynamic */
+    abut_contact_options contact;   /* of all pairs, without the margin */
+    abuti_vector items;             /* world_item, by index */
+    uint32_t first_free, last_free; /* indices; ABUT_NONE: none. The first one is used next */
+    uint64_t serial_count;          /* items that were ever added */
+    uint64_t changes;               /* number of changes of shapes and poses so far */
+    uint32_t resting_sensors;       /* sensors that are not dynamic */
     uint32_t characters;
     abuti_vector assets;        /* world_asset *: of all meshes; owned */
     struct abut_layers *layers; /* of all meshes with the method layers; null: none yet */
@@ -196,7 +197,7 @@ struct abut_world {
     world_tree tree;
     abuti_vector keys, spare; /* scratch */
     world_chunk pair_chunks[WORLD_CHUNKS];
-    abuti_vector pairs;  /* abut_world_pair */
+    abuti_vector pairs;  /* abut_world_pair, of indices */
     bool has_pairs;      /* the list is valid for the current items and poses */
     bool has_last_pairs; /* it is valid for the current items at `paired_state` */
 
@@ -218,7 +219,7 @@ struct abut_world {
 
     /* Steps. */
     abuti_vector sweeps;        /* world_sweep: by item */
-    abuti_vector sweep_pairs;   /* abut_world_pair */
+    abuti_vector sweep_pairs;   /* abut_world_pair, of indices */
     abuti_vector swept;         /* world_swept: by sweep pair, sweep.c */
     struct abut_sweep *shapes;  /* of all members, sweep_shapes.c; null: none */
     abuti_vector members;       /* world_member */
@@ -253,10 +254,13 @@ static inline abut_contacts world_contacts_of(const abut_patches *to) {
                            .capacity = to->contacts.capacity};
 }
 
-/* Compares abut_world_pair, or structs that begin with one. */
+/* Compares the indices of abut_world_pair, which has ids or indices, or of structs that begin with
+ * one. */
 static inline int world_compare_pairs(const void *x, const void *y) {
     const abut_world_pair *p = x, *q = y;
-    return p->a != q->a ? (p->a < q->a ? -1 : 1) : (p->b > q->b) - (p->b < q->b);
+    const uint32_t a = abut_world_index(p->a), b = abut_world_index(p->b),
+                   c = abut_world_index(q->a), d = abut_world_index(q->b);
+    return a != c ? (a < c ? -1 : 1) : (b > d) - (b < d);
 }
 
 /* The element of a sorted list that equals a key, or null. */
@@ -517,10 +521,16 @@ abut_status abuti_world_check_idle(const char *function, const abut_world *world
 /* The same. From here on, work uses the context of the world, and other calls fail. */
 abut_status abuti_world_enter(const char *function, abut_world *world, abut_context **before);
 void abuti_world_leave(abut_world *world, abut_context *before);
+/* Internal functions use indices. These functions validate an id. */
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
-/* Fails if a call is in progress, or a and b are not two items. */
+/* Stores the index of ids[i]; without ids, this is i. */
+abut_status abuti_world_find_index(const char *function, const abut_world *world,
+                                   const uint32_t *ids, size_t i, uint32_t *index);
+/* Fails if a call is in progress, or a and b are not the ids of two items. */
 abut_status abuti_world_check_pair(const char *function, const abut_world *world, uint32_t a,
                                    uint32_t b);
+/* Appends an index to the list of free ones. */
+void abuti_world_free_index(abut_world *world, uint32_t index);
 /* The size of the shape of a primitive without references; 0 for other kinds. */
 size_t abuti_world_primitive_bytes(abut_collider_kind kind);
 /* The collider of an item at a pose. */

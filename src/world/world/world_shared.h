@@ -98,6 +98,7 @@ typedef struct world_body {
     real margin; /* of the item, as in world_item */
     world_filter filter;
     word32 ignored; /* number of ignored pairs with it */
+    word32 id;
 } world_body;
 
 /* Two items that overlap, and the index among the pairs of a. */

@@ -65,6 +65,31 @@ class Worlds(unittest.TestCase):
         with self.assertRaises(abut.ArgumentError):
             world.add(ball, margin=-1)
 
+    def test_ids_are_not_used_again(self):
+        def build():
+            world = abut.World()
+            for x in range(3):
+                world.add(abut.Sphere(0.6), [x, 0, 0, 0, 0, 0, 1], user=x)
+            return world
+
+        world = build()
+        self.assertEqual(world.bodies, [0, 1, 2])
+        world.remove(1)
+        again = world.add(abut.Sphere(0.6), [1, 0, 0, 0, 0, 0, 1], user="again")
+        self.assertEqual((again, world.bodies), (1 + (1 << 22), [0, again, 2]))
+        self.assertEqual(world.step().pairs.tolist(), [[0, again], [again, 2]])
+        with self.assertRaisesRegex(abut.ArgumentError, f"now belongs to item {again}"):
+            world.set_poses({1: [0, 0, 0, 0, 0, 0, 1]})
+        with self.assertRaises(abut.ArgumentError):
+            world.user(1)
+        # A restored world has the ids of the saved one.
+        other = build()
+        other.restore(world.save())
+        self.assertEqual((other.bodies, other.user(again)), ([0, again, 2], 1))
+        self.assertEqual(other.step().pairs.tolist(), [[0, again], [again, 2]])
+        other.remove(again)
+        self.assertEqual(other.bodies, [0, 2])
+
     def test_methods(self):
         ball, box = abut.shape("icosphere", radius=1, segments=8), abut.shape("box", segments=4)
         for method, guarantee in (("exact", "complete"), ("field", "sampled"), ("map", "complete"), ("layers", "complete")):

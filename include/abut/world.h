@@ -114,6 +114,17 @@ typedef struct abut_world_options {
     const abut_cloth_options *cloth; /* of all sheets: gravity, wind, substeps; null = the defaults.
                                       * Read only by abut_world_create(). Its device is ignored:
                                       * cloth is simulated on the device of the world */
+    bool (*accept)(void *user, uint32_t a,
+                   uint32_t b); /* filter of the caller, or null. It is
+                                 * called for candidate pairs that all other filters accept,
+                                 * also by steps and sweeps. If it returns false, the pair is
+                                 * not tested. Calls are in the order of the pairs, one at a
+                                 * time, on the thread that calls the world. Of the functions
+                                 * of this world, it may only call abut_world_get_user(). A
+                                 * rejected pair can only be accepted again after one of its
+                                 * items was moved or any item was replaced. Contacts on the
+                                 * device do not support it */
+    void *accept_user;          /* passed to `accept` */
 } abut_world_options;
 
 ABUT_DEFAULT(abut_world_options)
@@ -154,6 +165,8 @@ typedef struct abut_world_item {
                                        * abut_world_step() moves. Read only during the call */
     bool self_collides; /* abut_world_step() also tests the item with itself: for meshes that
                          * deform, and for characters. Sheets never pass through themselves */
+    uint32_t family;    /* filter: items of the same family, such as the links of a robot, never
+                         * collide    with each other; 0 = none */
 } abut_world_item;
 
 ABUT_DEFAULT(abut_world_item)
@@ -528,7 +541,8 @@ ABUT_DEFAULT(abut_world_device_contacts)
  * device memory. Pairs with sensors are included. Otherwise the contacts equal those of
  * abut_world_contacts() bit for bit, in the same order, also with options.max_patch_contacts. Only
  * the counts are downloaded. `contacts->size` must be set. The world owns the buffers; their
- * content is valid until the world changes. Not thread-safe. */
+ * content is valid until the world changes. Returns ABUT_ERROR_UNSUPPORTED if the world has a
+ * filter `accept`. Not thread-safe. */
 ABUT_API abut_status abut_world_get_device_contacts(abut_world *world,
                                                     abut_world_device_contacts *contacts);
 

@@ -7,7 +7,7 @@ A world contains rigid and deforming meshes, primitives and characters. It choos
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Iterable, Iterator, Literal, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Literal, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -50,6 +50,8 @@ from .collider import PRIMITIVES, Primitive, fill_primitive, length_of
 from .mesh import Mesh, mesh_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
+
+_Accept = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
 
 MotionName = Literal["dynamic", "kinematic", "static"]
 MethodName = Literal["auto", "exact", "field", "map", "layers"]
@@ -202,6 +204,9 @@ class World(Owner):
     skip_edges         contacts from fields omit the deepest points of edges
     skip_verification  skip the exact test that the depths separate the bodies: about twice as fast
     device             the device for pairs with fields, and for cloth; results are the same
+    accept             a filter: accept(a, b) of two bodies that all other filters accept, and whose bounding boxes
+                       overlap, returns whether to test them. It must not use the world. After it has rejected a pair,
+                       it is called again if one of them has moved
     gravity, wind, drag, substeps, ignore_self, body_may_lag
                        of all sheets of cloth, as in Cloth
 
@@ -233,6 +238,7 @@ class World(Owner):
         skip_edges: bool = False,
         skip_verification: bool = False,
         device: _device.Selector = None,
+        accept: Optional[Callable[[int, int], Any]] = None,
         gravity: ArrayLike = (0, 0, 0),
         wind: ArrayLike = (0, 0, 0),
         drag: float = 0,
@@ -248,6 +254,8 @@ class World(Owner):
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
         self._events: Array = np.empty(64, record(_c.abut_world_event))
         self._warned: set[Reliability] = set()
+        self._problem: Optional[BaseException] = None  # of the filter
+        self._filter = _Accept(self._call_filter(accept)) if accept is not None else None
         cloth = options(
             _c.abut_cloth_options,
             gravity=vector(gravity, "gravity"),
@@ -268,8 +276,27 @@ class World(Owner):
             skip_edges=skip_edges,
             skip_verification=skip_verification,
             device=_device.pointer(_device.find(device)),
+            accept=None if self._filter is None else ctypes.cast(self._filter, ctypes.c_void_p),
         )
         check(lib.abut_world_create(context(), byref(given), self._handle.out))
+
+    def _call_filter(self, accept: Callable[[int, int], Any]) -> Callable[[Any, int, int], bool]:
+        """Returns a filter that keeps the first exception."""
+
+        def filter_pair(_: Any, a: int, b: int) -> bool:
+            if self._problem is None:
+                try:
+                    return bool(accept(a, b))
+                except BaseException as problem:  # _raise_problem() raises it after the call
+                    self._problem = problem
+            return True
+
+        return filter_pair
+
+    def _raise_problem(self) -> None:
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            raise problem
 
     # -- bodies --
 
@@ -285,6 +312,7 @@ class World(Owner):
         sensor: bool = False,
         group: int = 0,
         mask: int = 0,
+        family: int = 0,
         margin: float = 0,
         cloth: Union[bool, Mapping[str, float]] = False,
         self_collides: bool = False,
@@ -300,6 +328,7 @@ class World(Owner):
         resolution  cells of a field along the longest side (64), texels of a map (128), pixels of layers (1024)
         sensor      its pairs are reported without contacts
         group, mask one bit per group that it belongs to, and that it collides with; 0 = the first group, and all
+        family      bodies of the same family, a number, never collide with each other; 0 = none
         margin      added to the margin of the world for all its pairs
         cloth       True, or the material as in Cloth.add_sheet(), for a mesh that is a sheet of cloth: step(seconds=...)
                     moves it, and it collides with everything else in the world
@@ -317,6 +346,7 @@ class World(Owner):
             sensor=sensor,
             group=group,
             mask=mask,
+            family=family,
             margin=margin,
             cloth=cloth,
             self_collides=self_collides,
@@ -466,6 +496,7 @@ class World(Owner):
             moved = None if seconds is None else options(_c.abut_world_step_result)
             if moved is not None:
                 run(lib.abut_world_step, self._handle, seconds, byref(moved), uses=self._fields)
+                self._raise_problem()
                 motion = _copy(moved)
             found = options(_c.abut_contacts)
             while True:
@@ -473,6 +504,7 @@ class World(Owner):
                 if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
                     break
                 self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
+            self._raise_problem()
             said = self._warn(reliability(found.reliability))
             events = fill(
                 _c.abut_world_event_list, self._events, lambda to: fits(lib.abut_world_events, self._handle, to)
@@ -521,7 +553,9 @@ class World(Owner):
     def pairs(self) -> Array:
         """Returns the candidate pairs (k, 2) of the broad phase. They include every pair that touches."""
         room = np.empty((64, 2), np.uint32)
-        return fill(_c.abut_world_pair_list, room, lambda to: fits(lib.abut_world_pairs, self._handle, to))
+        pairs = fill(_c.abut_world_pair_list, room, lambda to: fits(lib.abut_world_pairs, self._handle, to))
+        self._raise_problem()
+        return pairs
 
     def sweep(
         self,
@@ -550,6 +584,7 @@ class World(Owner):
                 byref(found),
                 uses=self._fields,
             ):
+                self._raise_problem()
                 room = room[: found.count]
                 said = self._warn(reliability(found.reliability))
                 return Sweep(found.time, room["a"], room["b"], room["result"], found.unswept_count, said)
@@ -580,6 +615,7 @@ class World(Owner):
             np.empty(0, np.uint8),
             lambda to: fits(lib.abut_world_save, self._handle, to, uses=self._fields),
         )
+        self._raise_problem()
         return state.tobytes()
 
     def restore(self, state: Union[bytes, bytearray, memoryview]) -> World:
@@ -653,6 +689,7 @@ def _item(
     sensor: bool = False,
     group: int = 0,
     mask: int = 0,
+    family: int = 0,
     margin: float = 0,
     cloth: Union[bool, Mapping[str, float]] = False,
     self_collides: bool = False,
@@ -663,6 +700,7 @@ def _item(
         motion=value_of("abut_world_motion", motion),
         group=number(group, "group"),
         mask=number(mask, "mask"),
+        family=number(family, "family"),
         is_sensor=sensor,
         method=value_of("abut_world_method", method),
         margin=length_of(margin, "margin"),

@@ -246,6 +246,16 @@ static void find_plane_pairs(broad *b, world_chunk *chunk) {
 
 /* ---- gathering ---- */
 
+/* Removes the pairs that the filter of the caller rejects. */
+static void filter_pairs(const abut_world *world, abuti_vector *list) {
+    abut_world_pair *pairs = list->data;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (abuti_world_accepts(world, pairs[i].a, pairs[i].b))
+            pairs[kept++] = pairs[i];
+    list->count = kept;
+}
+
 /* Sorts the pairs of all chunks. */
 static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *list) {
     uint64_t total = 0;
@@ -280,6 +290,8 @@ static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *
     for (; list->count < total; list->count++)
         to[list->count] = (abut_world_pair){(uint32_t)(sorted[list->count].key >> 32),
                                             (uint32_t)sorted[list->count].key};
+    if (world->options.accept)
+        filter_pairs(world, list);
     return ABUT_OK;
 }
 

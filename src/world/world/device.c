@@ -331,7 +331,7 @@ static void upload_bodies(abut_world *world) {
         d->has_reused_indices |= item->id != i;
         d->only_bodies = d->only_bodies && item->used && item->kind == ABUT_COLLIDER_BODY;
         if (!item->used || !has)
-            bodies[i].filter = (world_filter){0, 0, 0};
+            bodies[i].filter = (world_filter){0, 0, 0, 0};
     }
     abuti_kit_upload(&d->kit, WORLD_BODIES, bodies, count, sizeof(world_body));
     abuti_kit_upload(&d->kit, WORLD_IGNORED, world->ignored.data, world->ignored.room,
@@ -552,6 +552,10 @@ static abut_status find_device_contacts(abut_world *world) {
 }
 
 static abut_status get_device_records(abut_world *world, abut_world_device_contacts *to) {
+    if (world->options.accept)
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "abut_world_get_device_contacts: the world has a filter `accept`, which "
+                          "cannot be called on a device; call abut_world_contacts()");
     abut_status status = find_device_contacts(world);
     const world_device *d = world->device;
     if (!status)

@@ -30,8 +30,10 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
     else if (!abuti_world_should_test(world, a, b))
         found.reason = world_may_collide(&p->filter, &q->filter)
                            ? "Not tested: the pair is excluded by abut_world_ignore()."
-                           : "Not tested: neither item is dynamic, or their groups and masks "
-                             "exclude the pair.";
+                           : "Not tested: neither item is dynamic, or their groups, masks or "
+                             "families exclude the pair.";
+    else if (!abuti_world_accepts(world, a < b ? a : b, a < b ? b : a))
+        found.reason = "Not tested: the filter `accept` of the world rejects the pair.";
     else {
         found.method = method->method;
         if ((status = method->guarantee(p, q, &found)))

@@ -74,7 +74,7 @@ _Static_assert(sizeof(state_head) == 72 && sizeof(reported_record) == 112, "layo
 /* ---- digests ---- */
 
 typedef struct item_record {
-    uint64_t kind, group, mask, traits, mesh, vertices, triangles, samples, cells[3];
+    uint64_t kind, group, mask, family, traits, mesh, vertices, triangles, samples, cells[3];
     abut_pose pose;
     box3 box;
     vec3 mesh_origin, grid_origin;
@@ -88,6 +88,7 @@ static uint64_t digest_item(const world_item *item) {
     r.kind = (uint64_t)item->kind + 1;
     r.group = item->filter.group;
     r.mask = item->filter.mask;
+    r.family = item->filter.family;
     r.traits = item->filter.traits;
     r.pose = item->at.pose;
     r.margin = item->margin;

@@ -412,6 +412,8 @@ void abuti_world_set_reported(abut_world *world);
 world_filter abuti_world_filter(const abut_world *world, const world_item *item);
 /* Whether two items, neither of them ABUT_NONE, are tested if their boxes overlap. */
 bool abuti_world_should_test(const abut_world *world, uint32_t a, uint32_t b);
+/* Whether the filter of the caller accepts two items. */
+bool abuti_world_accepts(const abut_world *world, uint32_t a, uint32_t b);
 /* Removes the ignored pairs of an item. */
 void abuti_world_clear_ignored(abut_world *world, uint32_t id);
 

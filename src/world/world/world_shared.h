@@ -26,6 +26,7 @@ typedef uint64_t word64;
 typedef struct world_filter {
     word32 group, mask; /* neither is 0 */
     word32 traits;      /* a sum of WORLD_IS_... and WORLD_HAS_... */
+    word32 family;      /* 0: none */
 } world_filter;
 
 enum {
@@ -45,12 +46,12 @@ enum {
     WORLD_HAS_VERTICES = 8192 /* a mesh whose vertices and edges are tested against fields */
 };
 
-/* By motion, groups and masks. */
+/* By motion, groups and masks, and families. */
 static inline bool world_may_collide(const world_filter *f, const world_filter *g) {
     const word32 either = f->traits | g->traits, both = f->traits & g->traits;
     if (!(either & WORLD_IS_DYNAMIC) && (!(either & WORLD_IS_SENSOR) || (both & WORLD_IS_STATIC)))
         return false;
-    return (f->group & g->mask) && (g->group & f->mask);
+    return (f->group & g->mask) && (g->group & f->mask) && (!f->family || f->family != g->family);
 }
 
 /* Whether two bodies can be tested by fields. */

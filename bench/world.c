@@ -24,6 +24,8 @@ enum {
     PEN_1000,
     ONE_MOVES,
     REST,
+    SENSORS,
+    ASLEEP,
     PAIRS,
     PAIRS_10000
 };
@@ -45,16 +47,22 @@ typedef struct world_data {
     abut_buffer *there; /* the same on the device */
     abut_contact *list;
     size_t room, count;
+    abut_world_event *events;
+    size_t event_room;
     uint64_t pairs;
     uint32_t bodies, round;
 } world_data;
 
 static bool is_pen(int variant) {
-    return variant == PEN_100 || variant == PEN_1000;
+    return variant == PEN_100 || variant == PEN_1000 || variant == SENSORS || variant == ASLEEP;
 }
 
 static bool is_crowd(int variant) {
     return variant == ONE_MOVES || variant == REST;
+}
+
+static bool has_events(int variant) {
+    return variant == SENSORS || variant == ASLEEP;
 }
 
 /* Of the last case, for the line after it. */
@@ -247,6 +255,7 @@ static abut_status make_world(bench_state *state, world_data *data) {
     options.max_patch_contacts = state->which->variant == DEVICE_REDUCED ? 4 : 0;
     options.margin = is_pen(state->which->variant) ? PEN_MARGIN : 0;
     MAKE(data->world, abut_world_create(state->context, &options, &data->world));
+    item.is_sensor = state->which->variant == SENSORS;
     for (uint32_t i = 0; i < data->bodies; i++) {
         item.collider.pose = data->poses[i];
         item.collider.shape.body.bvh =
@@ -279,7 +288,7 @@ static abut_status world_setup(bench_state *state) {
     data->bodies = (variant == PAIRS_10000 ? 10000u
                     : variant == PATCHES   ? 2000u
                     : variant == PEN_100   ? 100u
-                    : variant == PEN_1000  ? 1000u
+                    : is_pen(variant)      ? 1000u
                     : is_crowd(variant)    ? 1000u
                                            : 3000u) /
                    (state->quick ? 30u : 1u);
@@ -313,11 +322,15 @@ static abut_status world_setup(bench_state *state) {
         return ABUT_OK;
     }
     abut_contacts none = {.size = sizeof none, .capacity = 0};
-    const abut_status status = abut_world_contacts(data->world, &none);
-    if (!status)
+    abut_world_event_list events = {NULL, 0, 0};
+    const abut_status status = abut_world_contacts(data->world, &none),
+                      counted = abut_world_events(data->world, &events);
+    if (counted == ABUT_OK)
         return bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
-    if (status != ABUT_ERROR_BUFFER)
-        return status;
+    if (counted != ABUT_ERROR_BUFFER || (status && status != ABUT_ERROR_BUFFER))
+        return counted != ABUT_ERROR_BUFFER ? counted : status;
+    data->event_room = 2 * events.count;
+    data->events = bench_array(state, data->event_room, sizeof *data->events);
     data->room = none.count + none.count / 8; /* rounding of moved bodies may add some */
     data->list = bench_array(state, data->room, sizeof *data->list);
     abut_world_pair_list pairs = {NULL, 0, 0};
@@ -332,7 +345,7 @@ static void move_on(const bench_state *state, world_data *data) {
     const int variant = state->which->variant;
     const uint32_t round = data->round++;
     for (uint32_t i = 0; i < data->bodies && variant != REST; i++)
-        if (variant != ONE_MOVES)
+        if (variant != ONE_MOVES && variant != ASLEEP)
             data->poses[i].translation.x += round % 2 ? -SMALL_SHIFT : SMALL_SHIFT;
         else if (i == round % data->bodies)
             data->poses[i].translation.x += round / data->bodies % 2 ? -SMALL_SHIFT : SMALL_SHIFT;
@@ -343,6 +356,12 @@ static abut_status world_run(bench_state *state) {
     move_on(state, data);
     abut_array poses = data->there ? abut_array_buffer(data->there) : abut_array_host(data->poses);
     TRY(abut_world_set_poses(data->world, NULL, poses, data->bodies));
+    if (has_events(state->which->variant)) {
+        abut_world_event_list events = {data->events, data->event_room, 0};
+        TRY(abut_world_events(data->world, &events));
+        if (state->which->variant == SENSORS)
+            return ABUT_OK;
+    }
     if (state->which->variant >= PAIRS) {
         abut_world_pair_list pairs = {NULL, 0, 0};
         const abut_status status = abut_world_pairs(data->world, &pairs);
@@ -398,6 +417,8 @@ const bench_case bench_world_cases[] = {
     WORLD("world/pen-1000", PEN_1000, "pair", 40),
     WORLD("world/one-moves-1000", ONE_MOVES, "body", 0),
     WORLD("world/rest-1000", REST, "body", 0),
+    WORLD("world/sensors-1000", SENSORS, "pair", 0),
+    WORLD("world/asleep-1000", ASLEEP, "body", 0),
     WORLD("world/pairs-3000", PAIRS, "body", 1),
     WORLD("world/pairs-10000", PAIRS_10000, "body", 0),
     WORLD("world/device-teapots", DEVICE, "pair", 3),

@@ -153,7 +153,8 @@ typedef struct abut_world_item {
     uint32_t mask;  /* filter: one bit for each group that it collides with; 0 = all groups. A pair
                      * is tested if each item is in a group that the other collides with. To collide
                      * with nothing, set the bit of a group that no item has */
-    bool is_sensor; /* its pairs have events but no contacts */
+    bool is_sensor; /* its pairs have events but no contacts. Pairs with the method exact are only
+                     * tested for overlap within the margin, which is faster than contacts */
     abut_world_method method; /* preferred method of its pairs; AUTO = by the rule. Meshes accept
                                * all values except RADIAL. Of bodies, EXACT needs a BVH, and FIELD
                                * needs a field or samples. Other kinds have only one method */
@@ -350,7 +351,8 @@ typedef struct abut_world_event {
     bool is_verified;      /* exact method only: as in abut_patches */
     uint64_t first, count; /* its contacts in the list of abut_world_contacts(); count = 0 for
                             * sensors and at an end */
-    abut_contact deepest;  /* deepest contact of the pair; at an end, that of the previous call */
+    abut_contact deepest;  /* deepest contact of the pair; at an end, that of the previous call. Of
+                            * sensors only a and b; all other members are 0 */
     abut_reliability reliability; /* of this pair, for the current shapes */
 } abut_world_event;
 

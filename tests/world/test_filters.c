@@ -178,6 +178,110 @@ TEST(states_depend_on_families) {
     abut_world_destroy(world);
 }
 
+/* ---- sensors ---- */
+
+/* Sensors of all kinds against the distances of the pairs, with margins. Meshes, boxes and hulls
+ * are only tested for overlap; spheres, capsules, cylinders and planes by their contacts. */
+TEST(sensors_touch_within_the_margin) {
+    test_random random = {77};
+    uint32_t touching = 0, apart = 0;
+    for (uint32_t round = 0; round < test_rounds(300); round++) {
+        abut_world_options options = abut_world_options_default();
+        abut_world_item items[2];
+        abut_world_event event;
+        abut_contact contact;
+        abut_contacts found = {.size = sizeof found, .list = &contact, .capacity = 1};
+        abut_world *worlds[2];
+        uint64_t counts[2];
+        options.margin = round % 3 ? 0.05 * (round % 4) : 0;
+        for (int i = 0; i < 2; i++) {
+            items[i] = mesh_item(&things[test_random_below(&random, 4)],
+                                 random_pose(&random, 1 + 0.1 * (round % 10)));
+            items[i].margin = test_random_below(&random, 2) ? 0.03 : 0;
+            const uint32_t kind = test_random_below(&random, 9);
+            if (kind == 0)
+                items[i].collider.kind = ABUT_COLLIDER_SPHERE,
+                items[i].collider.shape.sphere = (abut_sphere){{0.1, 0, 0.2}, 0.3};
+            if (kind == 1)
+                items[i].collider.kind = ABUT_COLLIDER_CAPSULE,
+                items[i].collider.shape.capsule =
+                    (abut_capsule){{{0.1, 0, 0}, {-0.5, 0, 0.2}}, 0.2};
+            if (kind == 2)
+                items[i].collider.kind = ABUT_COLLIDER_CYLINDER,
+                items[i].collider.shape.cylinder =
+                    (abut_cylinder){{{0, 0, 0}, {-0.5, 0, 0.2}}, 0.2};
+            if (kind == 3 || kind == 4)
+                items[i].collider.kind = ABUT_COLLIDER_BOX,
+                items[i].collider.shape.half = v3(0.3, 0.2, kind == 3 ? 0.4 : 0.01);
+            if (kind == 5)
+                items[i].collider.kind = ABUT_COLLIDER_HULL,
+                items[i].collider.shape.hull = things[HULL].bvh;
+            if (kind == 6 && !i)
+                items[i].collider.kind = ABUT_COLLIDER_PLANE,
+                items[i].collider.shape.plane = (abut_plane){{0.3, 0.2, 2}, -0.5};
+        }
+        for (int k = 0; k < 2; k++) {
+            abut_world_event_list events = {&event, 1, 0};
+            assert_ok(abut_world_create(serial, &options, &worlds[k]));
+            for (int i = 0; i < 2; i++) {
+                abut_world_item item = items[i];
+                item.is_sensor = k && i == (int)(round % 2);
+                add(worlds[k], &item);
+            }
+            assert_ok(abut_world_events(worlds[k], &events));
+            counts[k] = events.count;
+        }
+        assert_int_equal(counts[0], counts[1]);
+        assert_ok(abut_world_contacts(worlds[1], &found));
+        assert_int_equal(found.count, 0);
+        if (counts[1]) {
+            const abut_contact nothing = {.a = 0, .b = 1};
+            assert_true(event.is_sensor && event.count == 0);
+            assert_memory_equal(&event.deepest, &nothing, sizeof nothing);
+            touching++;
+        } else {
+            apart++;
+        }
+        if (items[0].collider.kind == ABUT_COLLIDER_BODY &&
+            items[1].collider.kind == ABUT_COLLIDER_BODY) {
+            abut_separation s;
+            assert_ok(abut_pair_distance(&items[0].collider, &items[1].collider, NULL, NULL, &s));
+            assert_true((s.distance <= options.margin + items[0].margin + items[1].margin) ==
+                        (counts[1] == 1));
+        }
+        abut_world_destroy(worlds[0]);
+        abut_world_destroy(worlds[1]);
+    }
+    assert_true(touching > test_rounds(300) / 5 && apart > test_rounds(300) / 5);
+}
+
+static abut_status use_sensors(abut_context *context, void *data) {
+    test_random random = {78};
+    abut_world *world = NULL;
+    abut_world_event events[64];
+    abut_world_event_list list = {events, 64, 0};
+    (void)data;
+    abut_status status = abut_world_create(context, NULL, &world);
+    for (uint32_t i = 0; i < 8 && !status; i++) {
+        abut_world_item item = mesh_item(&things[i % 4], random_pose(&random, 0.5));
+        uint32_t id;
+        item.is_sensor = i % 2;
+        if (i == 5) {
+            item.collider.kind = ABUT_COLLIDER_BOX;
+            item.collider.shape.half = v3(0.3, 0.2, 0.4);
+        }
+        status = abut_world_add(world, &item, &id);
+    }
+    status = status ? status : abut_world_events(world, &list);
+    assert_true(status || list.count > 6);
+    abut_world_destroy(world);
+    return status;
+}
+
+TEST(out_of_memory) {
+    assert_true(test_every_allocation(use_sensors, NULL) > 4);
+}
+
 int main(void) {
     return test_run(make_things, free_things);
 }

@@ -418,7 +418,9 @@ static void check_events(abut_world *world, const char *expected) {
         const abut_world_event *e = &events[i];
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%c%u,%u", i ? " " : "",
                  "+=-"[e->kind], abut_world_index(e->a), abut_world_index(e->b));
-        assert_true(e->deepest.depth > 0 && e->method == ABUT_WORLD_EXACT);
+        assert_true((e->is_sensor ? e->deepest.depth == 0 : e->deepest.depth > 0) &&
+                    e->method == ABUT_WORLD_EXACT);
+        assert_true(e->deepest.a == e->a && e->deepest.b == e->b);
         assert_true((e->kind == ABUT_WORLD_EVENT_END || e->is_sensor) == !e->count);
         double deepest = 0;
         for (uint64_t k = e->first; k < e->first + e->count; k++)

@@ -87,7 +87,9 @@ const world_method *abuti_world_method(const abut_world *world, const world_item
     /* Primitives have no field: their pairs are always exact. */
     const bool exact =
         (wanted != ABUT_WORLD_FIELD || (either & WORLD_IS_SOLID)) && can_use_exact(p, q);
-    const bool map = exact && (either & WORLD_HAS_MAP) && (both & WORLD_HAS_BVH);
+    /* Sensors need no depths. */
+    const bool map =
+        exact && (either & WORLD_HAS_MAP) && (both & WORLD_HAS_BVH) && !(either & WORLD_IS_SENSOR);
     if (wanted != ABUT_WORLD_EXACT &&
         (!exact || map || world->options.device || (either & WORLD_PREFERS_FIELD))) {
         if (world_has_fields(p, q))

@@ -350,6 +350,8 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
         made->local = c->kind == ABUT_COLLIDER_BODY ? box_of_body(&made->body, made->bvh)
                                                     : abuti_collider_bounds(c);
     }
+    if (!status && c->kind == ABUT_COLLIDER_BOX && item->is_sensor)
+        status = abuti_world_core(world->context, made);
     if (!status && made->method->add)
         status = made->method->add(world, made);
     if (!status)

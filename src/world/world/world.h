@@ -375,6 +375,11 @@ abut_status abuti_world_examine_again(world_asset *asset);
  * may be inside a mesh with holes. */
 abut_status abuti_world_limit_guarantee(const world_item *a, const world_item *b,
                                         abut_world_pair_info *info);
+/* Tests whether the pair of a sensor touches, without contacts if both items have triangles. The
+ * lists are scratch memory; their counts do not change. */
+abut_status abuti_world_test_sensor(const world_call *call, abuti_vector *contacts,
+                                    abuti_vector *patches, bool *touches,
+                                    abut_reliability *reliability);
 /* Computes the patch of a point (without radius) and a primitive at its pose. `depth` is minus
  * infinity if it is not within the margin. Also validates the primitive. */
 abut_status abuti_world_point_in_primitive(vec3 point, const abut_collider *primitive,

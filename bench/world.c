@@ -6,9 +6,12 @@
  * overlap by 0.005 to 0.05. And a pen: 100 or 1,000 bodies of five models of about 500
  * triangles, dropped one after the other onto the floor and the previous ones, with a margin.
  *
+ * The same pen with sensors, of which only events are computed.
+ *
  * Contacts of pairs at rest are kept, so all bodies move in each step, together. Two cases
  * measure this: 1,000 rings of 512 triangles in contact, all of which get their poses in each
- * step; one pose differs from the step before, or none. */
+ * step; one pose differs from the step before, or none. Two more move a ball far from them, and
+ * compute contacts and events: of all rings, or of rings that are asleep. */
 #include "bench.h"
 
 #include <math.h>
@@ -25,6 +28,7 @@ enum {
     ONE_MOVES,
     REST,
     SENSORS,
+    AWAKE,
     ASLEEP,
     PAIRS,
     PAIRS_10000
@@ -54,15 +58,15 @@ typedef struct world_data {
 } world_data;
 
 static bool is_pen(int variant) {
-    return variant == PEN_100 || variant == PEN_1000 || variant == SENSORS || variant == ASLEEP;
+    return variant == PEN_100 || variant == PEN_1000 || variant == SENSORS;
 }
 
 static bool is_crowd(int variant) {
-    return variant == ONE_MOVES || variant == REST;
+    return variant == ONE_MOVES || variant == REST || variant == AWAKE || variant == ASLEEP;
 }
 
 static bool has_events(int variant) {
-    return variant == SENSORS || variant == ASLEEP;
+    return variant == SENSORS || variant == AWAKE || variant == ASLEEP;
 }
 
 /* Of the last case, for the line after it. */
@@ -262,6 +266,11 @@ static abut_status make_world(bench_state *state, world_data *data) {
             data->model_count ? data->trees[i % data->model_count] : NULL;
         TRY(abut_world_add(data->world, &item, &id));
     }
+    if (state->which->variant == AWAKE || state->which->variant == ASLEEP) {
+        item.collider = abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 1},
+                                                  (abut_pose){{0, 0, 0, 1}, {-1000, 0, 0}});
+        TRY(abut_world_add(data->world, &item, &id));
+    }
     item.motion = ABUT_WORLD_STATIC;
     for (int i = 0; i < WALLS && data->walls[i]; i++) {
         item.collider.pose = pen_wall(data, i);
@@ -337,7 +346,8 @@ static abut_status world_setup(bench_state *state) {
     abut_world_pairs(data->world, &pairs);
     data->pairs = pairs.count;
     state->elements = (double)data->pairs;
-    return ABUT_OK;
+    return variant == ASLEEP ? abut_world_set_asleep(data->world, NULL, data->bodies, true)
+                             : ABUT_OK;
 }
 
 /* Moves one body, or all of them in the same way, forward and back. */
@@ -345,22 +355,32 @@ static void move_on(const bench_state *state, world_data *data) {
     const int variant = state->which->variant;
     const uint32_t round = data->round++;
     for (uint32_t i = 0; i < data->bodies && variant != REST; i++)
-        if (variant != ONE_MOVES && variant != ASLEEP)
+        if (variant != ONE_MOVES)
             data->poses[i].translation.x += round % 2 ? -SMALL_SHIFT : SMALL_SHIFT;
         else if (i == round % data->bodies)
             data->poses[i].translation.x += round / data->bodies % 2 ? -SMALL_SHIFT : SMALL_SHIFT;
 }
 
+/* A ball moves far from the rings, which are asleep or awake. */
+static abut_status run_beside_rings(world_data *data) {
+    const abut_pose pose = {{0, 0, 0, 1}, {-1000, 0, 0.001 * (data->round++ % 1000)}};
+    abut_world_event_list events = {data->events, data->event_room, 0};
+    abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
+    TRY(abut_world_set_poses(data->world, &data->bodies, abut_array_host(&pose), 1));
+    TRY(abut_world_contacts(data->world, &found));
+    return abut_world_events(data->world, &events);
+}
+
 static abut_status world_run(bench_state *state) {
     world_data *data = state->data;
+    if (state->which->variant == AWAKE || state->which->variant == ASLEEP)
+        return run_beside_rings(data);
     move_on(state, data);
     abut_array poses = data->there ? abut_array_buffer(data->there) : abut_array_host(data->poses);
     TRY(abut_world_set_poses(data->world, NULL, poses, data->bodies));
     if (has_events(state->which->variant)) {
         abut_world_event_list events = {data->events, data->event_room, 0};
-        TRY(abut_world_events(data->world, &events));
-        if (state->which->variant == SENSORS)
-            return ABUT_OK;
+        return abut_world_events(data->world, &events);
     }
     if (state->which->variant >= PAIRS) {
         abut_world_pair_list pairs = {NULL, 0, 0};
@@ -382,12 +402,19 @@ static abut_status world_finish(bench_state *state) {
     state->hash = bench_hash(0, &pairs, sizeof pairs);
     if (state->which->variant < PAIRS) {
         abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
-        data->round = 0;
+        const bool sleeps = state->which->variant == ASLEEP;
+        if (state->which->variant != AWAKE && !sleeps)
+            data->round = 0;
+        TRY(abut_world_set_asleep(data->world, NULL, data->bodies, false));
         memcpy(data->poses, data->poses + data->bodies, data->bodies * sizeof *data->poses);
         TRY(abut_world_set_poses(data->world, NULL, abut_array_host(data->poses), data->bodies));
         TRY(abut_world_contacts(data->world, &found));
         data->count = found.count;
         TRY(bench_hash_contacts(data->world, &found, &state->hash));
+        if (sleeps) {
+            TRY(abut_world_set_asleep(data->world, NULL, data->bodies, true));
+            TRY(abut_world_contacts(data->world, &found));
+        }
     }
     last_pairs = data->pairs;
     last_contacts = data->count;
@@ -418,6 +445,7 @@ const bench_case bench_world_cases[] = {
     WORLD("world/one-moves-1000", ONE_MOVES, "body", 0),
     WORLD("world/rest-1000", REST, "body", 0),
     WORLD("world/sensors-1000", SENSORS, "pair", 0),
+    WORLD("world/awake-1000", AWAKE, "body", 0),
     WORLD("world/asleep-1000", ASLEEP, "body", 0),
     WORLD("world/pairs-3000", PAIRS, "body", 1),
     WORLD("world/pairs-10000", PAIRS_10000, "body", 0),

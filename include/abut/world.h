@@ -223,6 +223,23 @@ ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids
  * items must be different. The setting lasts until one of them is removed. Not thread-safe. */
 ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore);
 
+/* ---- sleep ---- */
+
+/* Sets whether `count` items are asleep. If `ids` is null, they are those of the indices 0 to count
+ * -
+ * 1. Use it for islands of bodies that a solver has found to be at rest. Pairs of two sleeping
+ * items, or of a sleeping and a static one, are set aside with their contacts. Until one of them
+ * wakes, they are not in the lists of pairs, contacts and events, and take no time. Falling asleep
+ * and waking have no events: a pair that still touches persists. Other pairs of sleeping items are
+ * tested as usual, so that events report what touches a sleeping item. An item wakes if its pose
+ * changes, or its shape, or if it is replaced. Nothing else wakes it: before you move or remove a
+ * static item, wake the items on it. Returns ABUT_ERROR_ARGUMENT for sheets of cloth. On failure
+ * nothing changes. Not thread-safe. */
+ABUT_API abut_status abut_world_set_asleep(abut_world *world, const uint32_t *ids, size_t count,
+                                           bool asleep);
+/* Returns whether an item is asleep; false if there is no such item. Not thread-safe. */
+ABUT_API bool abut_world_is_asleep(const abut_world *world, uint32_t id);
+
 /* ---- methods and guarantees ---- */
 
 /* The method of an item. */

@@ -405,6 +405,33 @@ class World(Owner):
             call(lib.abut_world_set_poses, self._handle, _address(ids), host(placed), len(placed))
         return self
 
+    def set_asleep(self, bodies: Optional[Sequence[int]] = None, asleep: bool = True) -> World:
+        """Lets `bodies` sleep, by default all, or wakes them. Pairs of two sleeping bodies, or of a sleeping and a
+        static one, are set aside: they are not in steps and take no time until one of them wakes, because its pose or
+        shape changes, or by this call. Then they persist. Other pairs of sleeping bodies are tested as usual.
+
+        >>> import abut
+        >>> world = abut.World()
+        >>> bodies = [world.add(abut.Sphere(0.6), [x, 0, 0, 0, 0, 0, 1]) for x in range(3)]
+        >>> [pair.kind for pair in world.step()]
+        ['begin', 'begin']
+        >>> len(world.set_asleep().step().pairs)
+        0
+        >>> [pair.kind for pair in world.step({0: [0.1, 0, 0, 0, 0, 0, 1]})], world.is_asleep(0), world.is_asleep(1)
+        (['persist'], False, True)
+        """
+        ids = np.array([_number(body) for body in (self.bodies if bodies is None else bodies)], np.uint32)
+        if len(ids):
+            call(lib.abut_world_set_asleep, self._handle, pointer(ids), len(ids), bool(asleep))
+        return self
+
+    def is_asleep(self, body: int) -> bool:
+        """Returns whether a body is asleep."""
+        if body not in self._shapes:
+            raise ArgumentError(f"there is no body {body}")
+        with self._handle.alone():
+            return bool(lib.abut_world_is_asleep(self._handle.value, body))
+
     def set_positions(
         self, body: int, positions: Optional[ArrayLike] = None, pose: Optional[ArrayLike] = None
     ) -> World:

@@ -407,7 +407,9 @@ abut_status abuti_world_find_contacts(const char *function, abut_world *world) {
         return status;
     status = abuti_world_find_pairs(world);
     if (!status && !world->has_contacts) {
-        status = compute_results(world);
+        status = abuti_world_divide_pairs(world);
+        if (!status)
+            status = compute_results(world);
         abuti_set_fraction(0);
         if (!status)
             status = finish_contacts(world);

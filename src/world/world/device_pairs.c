@@ -114,7 +114,7 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
         status = find_last_poses(world, ids, count, &bodies);
     if (status || !count)
         return status;
-    if (!bodies)
+    if (!bodies || world->asleep_count) /* sleeping items may wake */
         return move_on_host(world, ids, poses, count);
     upload_poses(world); /* for items that are not moved */
     abuti_kit_reserve(&d->kit, WORLD_BAD, 1, sizeof bad);

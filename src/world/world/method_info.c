@@ -27,6 +27,10 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
                   "requires."
                 : "Not tested: the world uses a single method, and one of the items lacks the data "
                   "that it requires.";
+    else if ((p->filter.traits | q->filter.traits) & WORLD_IS_ASLEEP &&
+             !world_may_collide(&p->filter, &q->filter))
+        found.reason = "Not tested now: one of the items is asleep, and the other one is asleep or "
+                       "static. Contacts that they had are kept.";
     else if (!abuti_world_should_test(world, a, b))
         found.reason = world_may_collide(&p->filter, &q->filter)
                            ? "Not tested: the pair is excluded by abut_world_ignore()."

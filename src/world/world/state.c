@@ -18,6 +18,9 @@
  * The ids of all indices, and the order in which the free ones will be used, make the ids of later
  * items equal.
  *
+ * Sleeping items are awake while a state is written, and while it is restored: pairs that are set
+ * aside are in the state like all others.
+ *
  *     head, a digest of each item, a hint of each pair, reported pairs, ids, free indices, starts,
  *     cloth, checksum
  *
@@ -61,6 +64,9 @@ typedef struct reported_record {
     abut_contact deepest; /* with a and b */
 } reported_record;
 
+/* Of an item. */
+enum { FLAG_START = 1, FLAG_ASLEEP = 2 };
+
 /* The parts of a state. */
 typedef struct state_parts {
     state_head head;
@@ -89,7 +95,7 @@ static uint64_t digest_item(const world_item *item) {
     r.group = item->filter.group;
     r.mask = item->filter.mask;
     r.family = item->filter.family;
-    r.traits = item->filter.traits;
+    r.traits = item->filter.traits & ~(uint32_t)WORLD_IS_ASLEEP;
     r.pose = item->at.pose;
     r.margin = item->margin;
     const bool has_shape = !world_is_sheet(item); /* otherwise the cloth has it */
@@ -174,6 +180,10 @@ static bool has_start(const abut_world *world, uint64_t id) {
     return item->used && item->track && item->track->has_start;
 }
 
+static bool is_sleeper(const abut_world *world, uint64_t id) {
+    return world_items(world)[id].used && world_items(world)[id].sleeps_later;
+}
+
 static void write_state(const abut_world *world, const state_head *head, void *state) {
     const world_pair_record *records = world->pair_records.data;
     const world_touch *reported = world->reported.data;
@@ -193,8 +203,9 @@ static void write_state(const abut_world *world, const state_head *head, void *s
     for (uint32_t i = world->first_free; i != ABUT_NONE; i = world_items(world)[i].next)
         to = append_bytes(to, &i, sizeof i);
     for (uint64_t i = 0; i < head->item_count; i++) {
-        const unsigned char start = has_start(world, i);
-        to = append_bytes(to, &start, sizeof start);
+        const unsigned char flags = (unsigned char)((has_start(world, i) ? FLAG_START : 0) |
+                                                    (is_sleeper(world, i) ? FLAG_ASLEEP : 0));
+        to = append_bytes(to, &flags, sizeof flags);
     }
     if (head->cloth_bytes)
         abuti_cloth_write_state(world->cloth, to);
@@ -217,13 +228,10 @@ static abut_status measure_cloth(abut_world *world, size_t *bytes) {
     return status;
 }
 
-abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
+/* Writes the state of a world whose items are all awake. */
+static abut_status save_awake(abut_world *world, abut_byte_list *bytes) {
     size_t cloth_bytes;
-    if (!world)
-        return abuti_null(__func__, "world");
-    abut_status status = ABUTI_LIST_CHECK(__func__, "bytes", bytes);
-    if (!status)
-        status = abuti_world_find_contacts("abut_world_save", world);
+    abut_status status = abuti_world_find_contacts("abut_world_save", world);
     if (!status)
         status = measure_cloth(world, &cloth_bytes);
     if (status)
@@ -241,9 +249,22 @@ abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
     head.reported_count = head.reported_is_current ? 0 : world->reported.count;
     for (uint32_t i = world->first_free; i != ABUT_NONE; i = world_items(world)[i].next)
         head.free_count++;
-    status = ABUTI_LIST_COUNT(__func__, "bytes", bytes, state_bytes(&head));
+    status = ABUTI_LIST_COUNT("abut_world_save", "bytes", bytes, state_bytes(&head));
     if (!status)
         write_state(world, &head, bytes->list);
+    return status;
+}
+
+abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
+    if (!world)
+        return abuti_null(__func__, "world");
+    abut_status status = ABUTI_LIST_CHECK(__func__, "bytes", bytes);
+    if (status || (status = abuti_world_check_idle(__func__, world)) ||
+        (status = world->backend->download_poses(world)))
+        return status;
+    abuti_world_suspend_sleep(world);
+    status = save_awake(world, bytes);
+    abuti_world_resume_sleep(world);
     return status;
 }
 
@@ -400,7 +421,7 @@ static abut_status check_reported(uint64_t count, const unsigned char *from) {
 
 static abut_status check_starts(const state_parts *parts) {
     for (uint64_t i = 0; i < parts->head.item_count; i++)
-        if (parts->starts[i] > 1)
+        if (parts->starts[i] > (FLAG_START | FLAG_ASLEEP))
             return fail_damaged("is damaged: it has an invalid start");
     return ABUT_OK;
 }
@@ -504,7 +525,7 @@ static abut_status read_cloth(abut_world *world, state_parts *parts, cloth_saved
 static abut_status prepare_starts(abut_world *world, const state_parts *parts) {
     abut_status status = ABUT_OK;
     for (uint64_t i = 0; i < parts->head.item_count && !status; i++)
-        if (parts->starts[i] && world_items(world)[i].used)
+        if ((parts->starts[i] & FLAG_START) && world_items(world)[i].used)
             status = abuti_world_update_track(world, &world_items(world)[i]);
     return status;
 }
@@ -516,10 +537,21 @@ static void set_starts(abut_world *world, const state_parts *parts) {
         if (!item->used || !item->track)
             continue;
         item->track->has_start = item->track->is_free = false;
-        if (parts->starts[i])
+        if (parts->starts[i] & FLAG_START)
             abuti_world_finish_track(item);
         world->has_steps |= item->track->has_start;
     }
+}
+
+/* Chooses the items that sleep after the call. No pairs are set aside yet. */
+static void set_sleepers(abut_world *world, const state_parts *parts) {
+    for (uint64_t i = 0; i < parts->head.item_count; i++) {
+        world_item *item = &world_items(world)[i];
+        item->sleeps_later = (parts->starts[i] & FLAG_ASLEEP) && !world_is_sheet(item);
+    }
+    world->asleep.contacts.count = world->asleep.touches.count = 0;
+    world->asleep.pair_records.count = world->asleep.reported.count = 0;
+    world->has_old_asleep = false;
 }
 
 /* All that can fail. Of the world, only the shapes of sheets change. */
@@ -560,6 +592,7 @@ static abut_status restore_state(abut_world *world, const unsigned char *state, 
     }
     set_free_indices(world, &parts);
     abuti_release(world->context, parts.other_ids);
+    set_sleepers(world, &parts);
     if (parts.head.cloth_bytes)
         abuti_cloth_set_state(world->cloth, &cloth);
     set_starts(world, &parts);
@@ -577,7 +610,12 @@ abut_status abut_world_restore(abut_world *world, const void *state, size_t byte
     abut_status status = abuti_world_enter(restore_function, world, &before);
     if (status)
         return status;
-    status = restore_state(world, state, bytes);
+    status = world->backend->download_poses(world);
+    if (!status) {
+        abuti_world_suspend_sleep(world);
+        status = restore_state(world, state, bytes);
+        abuti_world_resume_sleep(world);
+    }
     abuti_world_leave(world, before);
     return status;
 }

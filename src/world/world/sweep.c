@@ -319,6 +319,10 @@ static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_p
     for (size_t i = 0; i < count && !status; i++) {
         uint32_t id;
         status = abuti_world_find_index(function, world, ids, i, &id);
+        if (!status && (world_items(world)[id].filter.traits & WORLD_IS_ASLEEP))
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: item %u is asleep; wake it before you sweep it", function,
+                                world_items(world)[id].id);
         if (!status)
             status =
                 abuti_world_place(function, &world_items(world)[id], &ends[i], &sweeps[id].end);

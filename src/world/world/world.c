@@ -132,6 +132,10 @@ void abut_world_destroy(abut_world *world) {
                   world->members.data, world->starts.data, world->ends.data, world->impacts.data,
                   world->self_impacts.data, world->self_contacts.data, world->step_contacts.data,
                   world->step_pairs.data);
+    const world_pair_set sets[3] = {world->asleep, world->divided[0], world->divided[1]};
+    for (int i = 0; i < 3; i++)
+        ABUTI_RELEASE(context, sets[i].contacts.data, sets[i].touches.data,
+                      sets[i].pair_records.data, sets[i].reported.data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
         const world_results *results = &world->results[i];
         ABUTI_RELEASE(context, world->pair_chunks[i].list.data, results->contacts.data,
@@ -206,6 +210,7 @@ static bool is_at_rest(const world_item *item, const abut_pose *there) {
 /* ---- add and remove ---- */
 
 void abuti_world_new_state(abut_world *world, world_item *item) {
+    abuti_world_wake(world, item);
     item->state = ++world->changes;
     item->field_updates = item->body.field ? item->body.field->updates : 0;
 }
@@ -220,6 +225,8 @@ bool abuti_world_set_place(abut_world *world, world_item *item, const world_plac
 
 void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
+    items |= world->has_woken;
+    world->has_woken = false;
     if (items) {
         world->has_last_pairs = false;
         world->has_old_bodies = true;
@@ -474,6 +481,7 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
     } else {
         made.serial = world->serial_count++;
     }
+    abuti_world_wake(world, old);
     abuti_world_new_state(world, &made);
     count_item(world, old, UINT32_MAX);
     release_item(world, old);
@@ -536,6 +544,8 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
     const uint32_t at = abut_world_index(id);
     world_item *item = &world_items(world)[at];
     abuti_world_clear_ignored(world, at);
+    abuti_world_wake(world, item);
+    world->has_old_asleep |= world->asleep_count > 0; /* a static item may have pairs set aside */
     count_item(world, item, UINT32_MAX);
     release_item(world, item);
     item->used = false;

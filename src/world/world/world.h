@@ -93,6 +93,7 @@ typedef struct world_item {
     bool is_on_device;      /* its field and samples are on the device, with these indices */
     world_parts device_parts;
     world_track *track; /* owned; null: no step has needed it */
+    bool sleeps_later;  /* while sleep is suspended */
 } world_item;
 
 /* The margin of a pair: that of the world plus those of both items. */
@@ -161,6 +162,12 @@ typedef struct world_serial_result {
     abut_reliability reliability;
 } world_serial_result;
 
+/* What is known of the pairs of the last search, sorted: the lists have the types of the same
+ * members of abut_world. */
+typedef struct world_pair_set {
+    abuti_vector contacts, touches, pair_records, reported;
+} world_pair_set;
+
 /* The k-d trees of the items of each motion class, broad_phase.c. */
 enum { WORLD_CLASSES = 3 };
 typedef struct world_tree {
@@ -214,7 +221,12 @@ struct abut_world {
     bool has_reported;                            /* `reported` equals `touches` */
     abut_reliability reliability;
     bool has_contacts;
-    abuti_vector hints;   /* vec3: by pair, from a saved state */
+    abuti_vector hints;        /* vec3: by pair, from a saved state */
+    world_pair_set asleep;     /* pairs that are set aside, sleep.c */
+    world_pair_set divided[2]; /* scratch */
+    uint32_t asleep_count;     /* items */
+    bool has_old_asleep;       /* the pairs set aside are those of other items */
+    bool has_woken;            /* items fell asleep or woke since abuti_world_changed() */
     const vec3 *repeated; /* the same while contacts are recomputed with them; otherwise null */
 
     /* Steps. */
@@ -421,6 +433,18 @@ bool abuti_world_should_test(const abut_world *world, uint32_t a, uint32_t b);
 bool abuti_world_accepts(const abut_world *world, uint32_t a, uint32_t b);
 /* Removes the ignored pairs of an item. */
 void abuti_world_clear_ignored(abut_world *world, uint32_t id);
+
+/* ---- sleep.c ---- */
+
+/* Sets the flag of an item. The caller then calls abuti_world_changed(). */
+void abuti_world_wake(abut_world *world, world_item *item);
+void abuti_world_let_sleep(abut_world *world, world_item *item);
+/* Wakes all items, and lets those sleep again that slept, or whose flag is set. */
+void abuti_world_suspend_sleep(abut_world *world);
+void abuti_world_resume_sleep(abut_world *world);
+/* Sets the pairs of sleeping items aside and takes those of others back, unless this is done. On
+ * failure nothing changes. */
+abut_status abuti_world_divide_pairs(abut_world *world);
 
 /* ---- mesh.c ---- */
 

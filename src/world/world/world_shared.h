@@ -43,12 +43,16 @@ enum {
     WORLD_HAS_MAP = 1024,
     WORLD_HAS_LAYERS = 2048,
     WORLD_PREFERS_FIELD = 4096,
-    WORLD_HAS_VERTICES = 8192 /* a mesh whose vertices and edges are tested against fields */
+    WORLD_HAS_VERTICES = 8192, /* a mesh whose vertices and edges are tested against fields */
+    WORLD_IS_ASLEEP = 16384
 };
 
-/* By motion, groups and masks, and families. */
+/* By motion, sleep, groups and masks, and families. */
 static inline bool world_may_collide(const world_filter *f, const world_filter *g) {
     const word32 either = f->traits | g->traits, both = f->traits & g->traits;
+    if ((f->traits & (WORLD_IS_STATIC | WORLD_IS_ASLEEP)) &&
+        (g->traits & (WORLD_IS_STATIC | WORLD_IS_ASLEEP)))
+        return false;
     if (!(either & WORLD_IS_DYNAMIC) && (!(either & WORLD_IS_SENSOR) || (both & WORLD_IS_STATIC)))
         return false;
     return (f->group & g->mask) && (g->group & f->mask) && (!f->family || f->family != g->family);

@@ -6,9 +6,12 @@
  * overlap by 0.005 to 0.05. And a pen: 100 or 1,000 bodies of five models of about 500
  * triangles, dropped one after the other onto the floor and the previous ones, with a margin.
  *
+ * The same pen with sensors, of which only events are computed.
+ *
  * Contacts of pairs at rest are kept, so all bodies move in each step, together. Two cases
  * measure this: 1,000 rings of 512 triangles in contact, all of which get their poses in each
- * step; one pose differs from the step before, or none. */
+ * step; one pose differs from the step before, or none. Two more move a ball far from them, and
+ * compute contacts and events: of all rings, or of rings that are asleep. */
 #include "bench.h"
 
 #include <math.h>
@@ -24,6 +27,9 @@ enum {
     PEN_1000,
     ONE_MOVES,
     REST,
+    SENSORS,
+    AWAKE,
+    ASLEEP,
     PAIRS,
     PAIRS_10000
 };
@@ -45,16 +51,22 @@ typedef struct world_data {
     abut_buffer *there; /* the same on the device */
     abut_contact *list;
     size_t room, count;
+    abut_world_event *events;
+    size_t event_room;
     uint64_t pairs;
     uint32_t bodies, round;
 } world_data;
 
 static bool is_pen(int variant) {
-    return variant == PEN_100 || variant == PEN_1000;
+    return variant == PEN_100 || variant == PEN_1000 || variant == SENSORS;
 }
 
 static bool is_crowd(int variant) {
-    return variant == ONE_MOVES || variant == REST;
+    return variant == ONE_MOVES || variant == REST || variant == AWAKE || variant == ASLEEP;
+}
+
+static bool has_events(int variant) {
+    return variant == SENSORS || variant == AWAKE || variant == ASLEEP;
 }
 
 /* Of the last case, for the line after it. */
@@ -247,10 +259,16 @@ static abut_status make_world(bench_state *state, world_data *data) {
     options.max_patch_contacts = state->which->variant == DEVICE_REDUCED ? 4 : 0;
     options.margin = is_pen(state->which->variant) ? PEN_MARGIN : 0;
     MAKE(data->world, abut_world_create(state->context, &options, &data->world));
+    item.is_sensor = state->which->variant == SENSORS;
     for (uint32_t i = 0; i < data->bodies; i++) {
         item.collider.pose = data->poses[i];
         item.collider.shape.body.bvh =
             data->model_count ? data->trees[i % data->model_count] : NULL;
+        TRY(abut_world_add(data->world, &item, &id));
+    }
+    if (state->which->variant == AWAKE || state->which->variant == ASLEEP) {
+        item.collider = abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 1},
+                                                  (abut_pose){{0, 0, 0, 1}, {-1000, 0, 0}});
         TRY(abut_world_add(data->world, &item, &id));
     }
     item.motion = ABUT_WORLD_STATIC;
@@ -279,7 +297,7 @@ static abut_status world_setup(bench_state *state) {
     data->bodies = (variant == PAIRS_10000 ? 10000u
                     : variant == PATCHES   ? 2000u
                     : variant == PEN_100   ? 100u
-                    : variant == PEN_1000  ? 1000u
+                    : is_pen(variant)      ? 1000u
                     : is_crowd(variant)    ? 1000u
                                            : 3000u) /
                    (state->quick ? 30u : 1u);
@@ -313,18 +331,23 @@ static abut_status world_setup(bench_state *state) {
         return ABUT_OK;
     }
     abut_contacts none = {.size = sizeof none, .capacity = 0};
-    const abut_status status = abut_world_contacts(data->world, &none);
-    if (!status)
+    abut_world_event_list events = {NULL, 0, 0};
+    const abut_status status = abut_world_contacts(data->world, &none),
+                      counted = abut_world_events(data->world, &events);
+    if (counted == ABUT_OK)
         return bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
-    if (status != ABUT_ERROR_BUFFER)
-        return status;
+    if (counted != ABUT_ERROR_BUFFER || (status && status != ABUT_ERROR_BUFFER))
+        return counted != ABUT_ERROR_BUFFER ? counted : status;
+    data->event_room = 2 * events.count;
+    data->events = bench_array(state, data->event_room, sizeof *data->events);
     data->room = none.count + none.count / 8; /* rounding of moved bodies may add some */
     data->list = bench_array(state, data->room, sizeof *data->list);
     abut_world_pair_list pairs = {NULL, 0, 0};
     abut_world_pairs(data->world, &pairs);
     data->pairs = pairs.count;
     state->elements = (double)data->pairs;
-    return ABUT_OK;
+    return variant == ASLEEP ? abut_world_set_asleep(data->world, NULL, data->bodies, true)
+                             : ABUT_OK;
 }
 
 /* Moves one body, or all of them in the same way, forward and back. */
@@ -338,11 +361,27 @@ static void move_on(const bench_state *state, world_data *data) {
             data->poses[i].translation.x += round / data->bodies % 2 ? -SMALL_SHIFT : SMALL_SHIFT;
 }
 
+/* A ball moves far from the rings, which are asleep or awake. */
+static abut_status run_beside_rings(world_data *data) {
+    const abut_pose pose = {{0, 0, 0, 1}, {-1000, 0, 0.001 * (data->round++ % 1000)}};
+    abut_world_event_list events = {data->events, data->event_room, 0};
+    abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
+    TRY(abut_world_set_poses(data->world, &data->bodies, abut_array_host(&pose), 1));
+    TRY(abut_world_contacts(data->world, &found));
+    return abut_world_events(data->world, &events);
+}
+
 static abut_status world_run(bench_state *state) {
     world_data *data = state->data;
+    if (state->which->variant == AWAKE || state->which->variant == ASLEEP)
+        return run_beside_rings(data);
     move_on(state, data);
     abut_array poses = data->there ? abut_array_buffer(data->there) : abut_array_host(data->poses);
     TRY(abut_world_set_poses(data->world, NULL, poses, data->bodies));
+    if (has_events(state->which->variant)) {
+        abut_world_event_list events = {data->events, data->event_room, 0};
+        return abut_world_events(data->world, &events);
+    }
     if (state->which->variant >= PAIRS) {
         abut_world_pair_list pairs = {NULL, 0, 0};
         const abut_status status = abut_world_pairs(data->world, &pairs);
@@ -363,12 +402,19 @@ static abut_status world_finish(bench_state *state) {
     state->hash = bench_hash(0, &pairs, sizeof pairs);
     if (state->which->variant < PAIRS) {
         abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
-        data->round = 0;
+        const bool sleeps = state->which->variant == ASLEEP;
+        if (state->which->variant != AWAKE && !sleeps)
+            data->round = 0;
+        TRY(abut_world_set_asleep(data->world, NULL, data->bodies, false));
         memcpy(data->poses, data->poses + data->bodies, data->bodies * sizeof *data->poses);
         TRY(abut_world_set_poses(data->world, NULL, abut_array_host(data->poses), data->bodies));
         TRY(abut_world_contacts(data->world, &found));
         data->count = found.count;
         TRY(bench_hash_contacts(data->world, &found, &state->hash));
+        if (sleeps) {
+            TRY(abut_world_set_asleep(data->world, NULL, data->bodies, true));
+            TRY(abut_world_contacts(data->world, &found));
+        }
     }
     last_pairs = data->pairs;
     last_contacts = data->count;
@@ -398,6 +444,9 @@ const bench_case bench_world_cases[] = {
     WORLD("world/pen-1000", PEN_1000, "pair", 40),
     WORLD("world/one-moves-1000", ONE_MOVES, "body", 0),
     WORLD("world/rest-1000", REST, "body", 0),
+    WORLD("world/sensors-1000", SENSORS, "pair", 0),
+    WORLD("world/awake-1000", AWAKE, "body", 0),
+    WORLD("world/asleep-1000", ASLEEP, "body", 0),
     WORLD("world/pairs-3000", PAIRS, "body", 1),
     WORLD("world/pairs-10000", PAIRS_10000, "body", 0),
     WORLD("world/device-teapots", DEVICE, "pair", 3),

@@ -63,6 +63,20 @@ extern "C" {
 
 typedef struct abut_world abut_world;
 
+/* Ids of items. The low 22 bits of an id are the index of the item, the other 10 bits count how
+ * often this index was used before. So the id of a removed item is not the id of the next item with
+ * its index, and every function rejects it. After 1024 removals at an index its ids repeat. Indices
+ * are small numbers, which callers can use for arrays. The first item has the index 0. A new item
+ * gets the index that has been free for the longest time; if none is free, it gets the next one. In
+ * a world from which no item was removed, ids are equal to indices. */
+#define ABUT_WORLD_INDEX_BITS 22
+/* The maximum number of items of a world, and the bits of the index. */
+#define ABUT_WORLD_ITEMS_MAX ((UINT32_C(1) << ABUT_WORLD_INDEX_BITS) - 1)
+/* Returns the index of an id. Thread-safe. */
+static inline uint32_t abut_world_index(uint32_t id) {
+    return id & ABUT_WORLD_ITEMS_MAX;
+}
+
 /* The pair method: how the contacts of a pair are computed. */
 typedef enum abut_world_method {
     ABUT_WORLD_AUTO = 0, /* selected by the rule in docs/choosing.md */
@@ -100,6 +114,17 @@ typedef struct abut_world_options {
     const abut_cloth_options *cloth; /* of all sheets: gravity, wind, substeps; null = the defaults.
                                       * Read only by abut_world_create(). Its device is ignored:
                                       * cloth is simulated on the device of the world */
+    bool (*accept)(void *user, uint32_t a,
+                   uint32_t b); /* filter of the caller, or null. It is
+                                 * called for candidate pairs that all other filters accept,
+                                 * also by steps and sweeps. If it returns false, the pair is
+                                 * not tested. Calls are in the order of the pairs, one at a
+                                 * time, on the thread that calls the world. Of the functions
+                                 * of this world, it may only call abut_world_get_user(). A
+                                 * rejected pair can only be accepted again after one of its
+                                 * items was moved or any item was replaced. Contacts on the
+                                 * device do not support it */
+    void *accept_user;          /* passed to `accept` */
 } abut_world_options;
 
 ABUT_DEFAULT(abut_world_options)
@@ -128,7 +153,8 @@ typedef struct abut_world_item {
     uint32_t mask;  /* filter: one bit for each group that it collides with; 0 = all groups. A pair
                      * is tested if each item is in a group that the other collides with. To collide
                      * with nothing, set the bit of a group that no item has */
-    bool is_sensor; /* its pairs have events but no contacts */
+    bool is_sensor; /* its pairs have events but no contacts. Pairs with the method exact are only
+                     * tested for overlap within the margin, which is faster than contacts */
     abut_world_method method; /* preferred method of its pairs; AUTO = by the rule. Meshes accept
                                * all values except RADIAL. Of bodies, EXACT needs a BVH, and FIELD
                                * needs a field or samples. Other kinds have only one method */
@@ -140,6 +166,8 @@ typedef struct abut_world_item {
                                        * abut_world_step() moves. Read only during the call */
     bool self_collides; /* abut_world_step() also tests the item with itself: for meshes that
                          * deform, and for characters. Sheets never pass through themselves */
+    uint32_t family;    /* filter: items of the same family, such as the links of a robot, never
+                         * collide    with each other; 0 = none */
 } abut_world_item;
 
 ABUT_DEFAULT(abut_world_item)
@@ -151,17 +179,20 @@ ABUT_API abut_status abut_world_create(abut_context *context, const abut_world_o
 /* Destroys a world and releases its references. Null is allowed. Not thread-safe. */
 ABUT_API void abut_world_destroy(abut_world *world);
 
-/* Adds an item and stores its id in `id`, which must not be null. The id is the one that was freed
- * last; if no id is free, it is the number of items. For a mesh the world builds everything that
- * its method needs, at least a BVH and a mesh report. Returns ABUT_ERROR_ARGUMENT for a pose or
- * primitive that the functions of <abut/contact.h> reject, and for a character whose pose is not
- * the identity. Also returns it if the method is LAYERS for a mesh that is not closed, or FIELD for
- * a mesh that deforms. Not thread-safe. */
+/* Adds an item and stores its id in `id`, which must not be null. For a mesh the world builds
+ * everything that its method needs, at least a BVH and a mesh report. Returns ABUT_ERROR_ARGUMENT
+ * for a pose or primitive that the functions of <abut/contact.h> reject, and for a character whose
+ * pose is not the identity. Also returns it if the method is LAYERS for a mesh that is not closed,
+ * or FIELD for a mesh that deforms. Returns ABUT_ERROR_LIMIT if there are ABUT_WORLD_ITEMS_MAX
+ * items. Not thread-safe. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
-/* Removes an item. Its id becomes free, and its ignored pairs are deleted. Not thread-safe. */
+/* Removes an item. Its id becomes invalid, its index becomes free, and its ignored pairs are
+ * deleted. Not thread-safe. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
 /* Returns the user pointer of an item; null if there is no such item. Not thread-safe. */
 ABUT_API void *abut_world_get_user(const abut_world *world, uint32_t id);
+/* Lists the ids of all items by index, with ABUT_NONE for free indices. Not thread-safe. */
+ABUT_API abut_status abut_world_ids(const abut_world *world, abut_index_list *ids);
 /* Replaces an item in place, with all members of `item`, such as pose, shape, margin and user
  * pointer. Its id and its ignored pairs are kept. If the shape changes, pairs that touch have the
  * events END and BEGIN; otherwise PERSIST. Returns the errors of abut_world_add(); on failure
@@ -178,12 +209,12 @@ ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
 ABUT_API abut_status abut_world_set_positions(abut_world *world, uint32_t id,
                                               const abut_character_matrix *bones,
                                               abut_array positions);
-/* Sets the poses (abut_pose) of `count` items. If `ids` is null, the ids are 0 to count - 1. If an
- * id occurs twice, its last pose counts. An item whose new pose equals its old pose bit for bit
- * counts as not moved. A character always counts as moved. If one pose is rejected, as in
- * abut_world_add(), nothing changes. If `poses` is a buffer, it must be on the device of the world.
- * Such poses are downloaded only if a function other than abut_world_get_device_contacts() needs
- * them, or if an item is a primitive. Not thread-safe. */
+/* Sets the poses (abut_pose) of `count` items. If `ids` is null, they are those of the
+ * indices 0 to count - 1. If an id occurs twice, its last pose counts. An item whose new pose
+ * equals its old pose bit for bit counts as not moved. A character always counts as moved. If one
+ * pose is rejected, as in abut_world_add(), nothing changes. If `poses` is a buffer, it must be on
+ * the device of the world. Such poses are downloaded only if a function other than
+ * abut_world_get_device_contacts() needs them, or if an item is a primitive. Not thread-safe. */
 ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
                                           size_t count);
 
@@ -191,6 +222,23 @@ ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids
  * for bodies that a joint connects, parts of one machine, and allowed collisions of a robot. The
  * items must be different. The setting lasts until one of them is removed. Not thread-safe. */
 ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore);
+
+/* ---- sleep ---- */
+
+/* Sets whether `count` items are asleep. If `ids` is null, they are those of the indices 0 to count
+ * -
+ * 1. Use it for islands of bodies that a solver has found to be at rest. Pairs of two sleeping
+ * items, or of a sleeping and a static one, are set aside with their contacts. Until one of them
+ * wakes, they are not in the lists of pairs, contacts and events, and take no time. Falling asleep
+ * and waking have no events: a pair that still touches persists. Other pairs of sleeping items are
+ * tested as usual, so that events report what touches a sleeping item. An item wakes if its pose
+ * changes, or its shape, or if it is replaced. Nothing else wakes it: before you move or remove a
+ * static item, wake the items on it. Returns ABUT_ERROR_ARGUMENT for sheets of cloth. On failure
+ * nothing changes. Not thread-safe. */
+ABUT_API abut_status abut_world_set_asleep(abut_world *world, const uint32_t *ids, size_t count,
+                                           bool asleep);
+/* Returns whether an item is asleep; false if there is no such item. Not thread-safe. */
+ABUT_API bool abut_world_is_asleep(const abut_world *world, uint32_t id);
 
 /* ---- methods and guarantees ---- */
 
@@ -255,12 +303,13 @@ ABUT_API abut_status abut_world_get_pair_info(const abut_world *world, uint32_t 
 /* ---- broad phase ---- */
 
 typedef struct abut_world_pair {
-    uint32_t a, b; /* a < b */
+    uint32_t a, b; /* the index of a is the lower one */
 } abut_world_pair;
 
 ABUT_LIST(abut_world_pair)
 
-/* Lists the candidate pairs: those whose bounding boxes overlap, sorted by a, then b. A bounding
+/* Lists the candidate pairs: those whose bounding boxes overlap. Here and in all other lists, pairs
+ * are sorted by the indices of a, then b, and the index of a is the lower one. A bounding
  * box contains the mesh, the grid of the field, all samples, half the margin of the world and the
  * margin of the item, so that no pair that touches is missed. Not thread-safe. */
 ABUT_API abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *pairs);
@@ -314,20 +363,21 @@ typedef struct abut_world_event {
     abut_world_method method; /* the method that computed its contacts */
     abut_world_guarantee guarantee;
     double error;          /* error bound of this method, as in abut_world_pair_info */
-    uint32_t a, b;         /* a < b. At an end, these ids may be free or belong to other items */
+    uint32_t a, b;         /* at an end, these items may have been removed */
     bool is_sensor;        /* one of the items is a sensor */
     bool is_verified;      /* exact method only: as in abut_patches */
     uint64_t first, count; /* its contacts in the list of abut_world_contacts(); count = 0 for
                             * sensors and at an end */
-    abut_contact deepest;  /* deepest contact of the pair; at an end, that of the previous call */
+    abut_contact deepest;  /* deepest contact of the pair; at an end, that of the previous call. Of
+                            * sensors only a and b; all other members are 0 */
     abut_reliability reliability; /* of this pair, for the current shapes */
 } abut_world_event;
 
 ABUT_LIST(abut_world_event)
 
 /* Returns what has changed since the previous successful call: pairs that begin to touch, persist
- * and end, sorted by a, then b. If an id has been reused, the event END of its old pair precedes
- * the event BEGIN of its new pair. A pair touches if it has a contact, including contacts within
+ * and end. If an index has been reused, the event END of its old pair precedes the event BEGIN of
+ * its new pair. A pair touches if it has a contact, including contacts within
  * the margin. This also applies to pairs with a sensor. If the capacity is too small, no event is
  * lost. Not thread-safe. */
 ABUT_API abut_status abut_world_events(abut_world *world, abut_world_event_list *events);
@@ -338,18 +388,20 @@ ABUT_API abut_status abut_world_events(abut_world *world, abut_world_event_list 
  * the pairs that the previous abut_world_events() reported, which items have a start of the next
  * abut_world_step(), and the state of its cloth (abut_cloth_save()). The caller stores items,
  * poses, shapes except those of sheets, options and ignored pairs. Computes the contacts if they
- * are not up to date. The size is 80 bytes, plus 9 for each id, plus 24 for each candidate pair,
- * plus the state of the cloth. If abut_world_events() was not called since the contacts were
- * computed, the size is 112 bytes more for each reported pair. Not thread-safe. */
+ * are not up to date. The size is 80 bytes, plus 13 for each index, plus 4 for each free index,
+ * plus 24 for each candidate pair, plus the state of the cloth. If abut_world_events() was not
+ * called since the contacts were computed, the size is 112 bytes more for each reported pair. Not
+ * thread-safe. */
 ABUT_API abut_status abut_world_save(abut_world *world, abut_byte_list *bytes);
-/* Restores a saved state. The items must be those of the saved world, with the same ids, shapes,
- * groups, options and ignored pairs, at the saved poses bit for bit. Sheets get their saved shapes,
- * attachments and velocities. The items that cloth collides with must have been added to it in the
- * same order, as in a world that was created in the same way. Recomputes all contacts with the
- * saved hints and compares them with a digest of the saved contacts. So it takes as long as a step
- * in which all items move. Afterwards equal calls give the same contacts, contact ids, events,
- * impacts and cloth as in the saved world, bit for bit. The exception is the ids of items that are
- * added later: they depend on the order in which the ids of this world were freed.
+/* Restores a saved state. The items must be those of the saved world, with the same indices,
+ * shapes, groups, options and ignored pairs, at the saved poses bit for bit. Their ids become those
+ * of the saved world, see abut_world_ids(), and items that are added later get the ids that they
+ * get there. Sheets get their saved shapes, attachments and velocities. The items that cloth
+ * collides with must have been added to it in the same order, as in a world that was created in the
+ * same way. Recomputes all contacts with the saved hints and compares them with a digest of the
+ * saved contacts. So it takes as long as a step in which all items move. Afterwards equal calls
+ * give the same contacts, contact ids, events, impacts and cloth as in the saved world, bit for
+ * bit.
  *
  * The next abut_world_step() starts where items are now. So save and restore after a step, before
  * items move on. Impulses of cloth on bodies are 0 until then.
@@ -363,7 +415,7 @@ ABUT_API abut_status abut_world_restore(abut_world *world, const void *state, si
 
 /* Two items that touch within a step. */
 typedef struct abut_world_impact {
-    uint32_t a, b;  /* a < b */
+    uint32_t a, b;
     bool is_sensor; /* one of the items is a sensor, which does not limit the time */
     abut_sweep_rigid_result result; /* time of impact, point and normal */
 } abut_world_impact;
@@ -404,7 +456,7 @@ ABUT_DEFAULT(abut_world_impacts)
  * moves by more than twice the slack relative to the other item before that time, the time is 0. It
  * is also 0 if the shift does not separate the pair, as for interlocked bodies.
  *
- * The list is sorted by a, then b, and equal on any number of threads. If the capacity is too
+ * The list is sorted, and equal on any number of threads. If the capacity is too
  * small, returns ABUT_ERROR_BUFFER and sets only impacts->count. Not thread-safe. */
 ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array ends,
                                       size_t count, const abut_sweep_rigid_options *options,
@@ -426,7 +478,7 @@ ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, ab
 /* A pair of items that touches at the end of a step, or that began to touch during it. An item with
  * itself is a pair with a == b. */
 typedef struct abut_world_step_pair {
-    uint32_t a, b;                  /* a <= b */
+    uint32_t a, b;
     abut_world_method method;       /* of its contacts; AUTO: only the impact was computed */
     abut_world_guarantee guarantee; /* of its contacts */
     double error;                   /* of their depths, as in abut_world_pair_info */
@@ -440,7 +492,7 @@ typedef struct abut_world_step_pair {
 
 typedef struct abut_world_step_result {
     size_t size; /* sizeof(abut_world_step_result), set by the default function */
-    const abut_world_step_pair *pairs; /* sorted by a, then b */
+    const abut_world_step_pair *pairs; /* sorted */
     uint64_t pair_count;
     const abut_contact *contacts; /* those of abut_world_contacts(), then self-contacts */
     uint64_t contact_count;
@@ -508,7 +560,8 @@ ABUT_DEFAULT(abut_world_device_contacts)
  * device memory. Pairs with sensors are included. Otherwise the contacts equal those of
  * abut_world_contacts() bit for bit, in the same order, also with options.max_patch_contacts. Only
  * the counts are downloaded. `contacts->size` must be set. The world owns the buffers; their
- * content is valid until the world changes. Not thread-safe. */
+ * content is valid until the world changes. Returns ABUT_ERROR_UNSUPPORTED if the world has a
+ * filter `accept`. Not thread-safe. */
 ABUT_API abut_status abut_world_get_device_contacts(abut_world *world,
                                                     abut_world_device_contacts *contacts);
 

@@ -71,6 +71,9 @@ static abut_status call_pairs(any_list *to) {
 static abut_status call_events(any_list *to) {
     return abut_world_events(world, (abut_world_event_list *)to);
 }
+static abut_status call_ids(any_list *to) {
+    return abut_world_ids(world, (abut_index_list *)to);
+}
 static abut_status call_save(any_list *to) {
     return abut_world_save(world, (abut_byte_list *)to);
 }
@@ -96,6 +99,7 @@ static const struct {
     {"intersections", sizeof(abut_cloth_intersection), call_cloth},
     {"pairs", sizeof(abut_world_pair), call_pairs},
     {"events", sizeof(abut_world_event), call_events},
+    {"ids", sizeof(uint32_t), call_ids},
     {"bytes", 1, call_save},
     {"bytes", 1, call_save_cloth},
 };

@@ -151,6 +151,11 @@ static inline abut_world_item varied_item(test_random *random, double reach) {
     return item;
 }
 
+/* The id of the item with an index. */
+static inline uint32_t id_at(const abut_world *world, uint32_t index) {
+    return world_items(world)[index].id;
+}
+
 /* ---- the obvious way ---- */
 
 /* The rules of <abut/world.h>, one by one: whether two items are tested at all ... */
@@ -209,7 +214,7 @@ static inline abut_vec3 expected_hint(const abut_world *world, uint32_t a, uint3
             records[i].state[1] == q->state)
             return records[i].hint;
     for (size_t i = 0; i < world->touches.count; i++)
-        if (touches[i].event.a == a && touches[i].event.b == b &&
+        if (touches[i].event.a == p->id && touches[i].event.b == q->id &&
             touches[i].serial[0] == p->serial && touches[i].serial[1] == q->serial)
             return touches[i].event.deepest.normal;
     if (q->has_last_centre)
@@ -270,8 +275,8 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
             for (uint32_t side = 0; side < 2; side++)
                 for (size_t i = 0; i < found.count; i++) {
                     abut_contact c = room[i];
-                    c.a = a;
-                    c.b = b;
+                    c.a = id_at(world, a);
+                    c.b = id_at(world, b);
                     if (method == ABUT_WORLD_EXACT ? !side : c.side == side)
                         all.list[all.count++] = c;
                 }
@@ -286,7 +291,7 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
 static inline void drop_sensors(answers *all, const abut_world_item *items, uint32_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < all->count; i++) {
-        uint32_t a = all->list[i].a, b = all->list[i].b;
+        uint32_t a = abut_world_index(all->list[i].a), b = abut_world_index(all->list[i].b);
         if (!items[a].is_sensor && !items[b].is_sensor)
             all->list[kept++] = all->list[i];
     }
@@ -344,7 +349,8 @@ static inline void check_pairs_of(abut_world *world, uint32_t count,
     size_t at = 0;
     for (uint32_t a = 0; a < count; a++)
         for (uint32_t b = a + 1; b < count; b++) {
-            bool listed = at < pairs.count && pairs.list[at].a == a && pairs.list[at].b == b;
+            bool listed = at < pairs.count && pairs.list[at].a == id_at(world, a) &&
+                          pairs.list[at].b == id_at(world, b);
             assert_int_equal(is_pair(data, a, b), listed);
             at += listed;
         }
@@ -369,7 +375,11 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
     assert_int_equal(found.count, all.count);
     abut_world_pair_list pairs = pairs_of(world);
     for (size_t i = 0; i < pairs.count; i++) {
-        const abut_world_pair *p = &pairs.list[i], *q = &pairs.list[i ? i - 1 : 0];
+        const abut_world_pair *listed = &pairs.list[i], *before = &pairs.list[i ? i - 1 : 0],
+                              indices = {abut_world_index(listed->a), abut_world_index(listed->b)},
+                              last = {abut_world_index(before->a), abut_world_index(before->b)},
+                              *p = &indices, *q = &last;
+        assert_true(listed->a == id_at(world, p->a) && listed->b == id_at(world, p->b));
         assert_true(p->a < p->b && p->b < count && used[p->a] && used[p->b]);
         assert_true(may_meet(&items[p->a], &items[p->b]));
         assert_true(!i || q->a < p->a || (q->a == p->a && q->b < p->b));

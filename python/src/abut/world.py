@@ -7,7 +7,7 @@ A world contains rigid and deforming meshes, primitives and characters. It choos
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Iterable, Iterator, Literal, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Literal, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -50,6 +50,8 @@ from .collider import PRIMITIVES, Primitive, fill_primitive, length_of
 from .mesh import Mesh, mesh_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
+
+_Accept = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
 
 MotionName = Literal["dynamic", "kinematic", "static"]
 MethodName = Literal["auto", "exact", "field", "map", "layers"]
@@ -107,7 +109,7 @@ class Pair(NamedTuple):
 
 
 class Step:
-    """All contacts of a step, sorted by the bodies a, then b; a < b. Iteration yields a Pair for each pair in contact.
+    """All contacts of a step, sorted by the bodies a, then b, in the order of World.bodies. Iteration yields a Pair for each pair in contact.
 
     point (n, 3), normal (n, 3), depth (n,), id (n,)  of contacts; normals point from b to a
     a (n,), b (n,)                                    the bodies of each contact
@@ -184,7 +186,7 @@ class Sweep(NamedTuple):
     slide and leave; if it moves into the other, the time is 0."""
     a: Array
     b: Array
-    """(n,): the bodies of each touch, a < b."""
+    """(n,): the bodies of each touch."""
     touches: Array
     """(n,) records: hit, time, point, normal, triangle."""
     unswept_count: int
@@ -202,6 +204,9 @@ class World(Owner):
     skip_edges         contacts from fields omit the deepest points of edges
     skip_verification  skip the exact test that the depths separate the bodies: about twice as fast
     device             the device for pairs with fields, and for cloth; results are the same
+    accept             a filter: accept(a, b) of two bodies that all other filters accept, and whose bounding boxes
+                       overlap, returns whether to test them. It must not use the world. After it has rejected a pair,
+                       it is called again if one of them has moved
     gravity, wind, drag, substeps, ignore_self, body_may_lag
                        of all sheets of cloth, as in Cloth
 
@@ -233,6 +238,7 @@ class World(Owner):
         skip_edges: bool = False,
         skip_verification: bool = False,
         device: _device.Selector = None,
+        accept: Optional[Callable[[int, int], Any]] = None,
         gravity: ArrayLike = (0, 0, 0),
         wind: ArrayLike = (0, 0, 0),
         drag: float = 0,
@@ -248,6 +254,8 @@ class World(Owner):
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
         self._events: Array = np.empty(64, record(_c.abut_world_event))
         self._warned: set[Reliability] = set()
+        self._problem: Optional[BaseException] = None  # of the filter
+        self._filter = _Accept(self._call_filter(accept)) if accept is not None else None
         cloth = options(
             _c.abut_cloth_options,
             gravity=vector(gravity, "gravity"),
@@ -268,8 +276,27 @@ class World(Owner):
             skip_edges=skip_edges,
             skip_verification=skip_verification,
             device=_device.pointer(_device.find(device)),
+            accept=None if self._filter is None else ctypes.cast(self._filter, ctypes.c_void_p),
         )
         check(lib.abut_world_create(context(), byref(given), self._handle.out))
+
+    def _call_filter(self, accept: Callable[[int, int], Any]) -> Callable[[Any, int, int], bool]:
+        """Returns a filter that keeps the first exception."""
+
+        def filter_pair(_: Any, a: int, b: int) -> bool:
+            if self._problem is None:
+                try:
+                    return bool(accept(a, b))
+                except BaseException as problem:  # _raise_problem() raises it after the call
+                    self._problem = problem
+            return True
+
+        return filter_pair
+
+    def _raise_problem(self) -> None:
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            raise problem
 
     # -- bodies --
 
@@ -285,12 +312,14 @@ class World(Owner):
         sensor: bool = False,
         group: int = 0,
         mask: int = 0,
+        family: int = 0,
         margin: float = 0,
         cloth: Union[bool, Mapping[str, float]] = False,
         self_collides: bool = False,
         user: Any = None,
     ) -> int:
-        """Adds a body and returns its id. `shape` is a Mesh, a RadialField, or a Plane, Sphere, Capsule, Cylinder, Box
+        """Adds a body and returns its id. Ids of removed bodies are not used again: their low 22 bits, the index, are
+        those of a later body, but the other bits differ, until 1,024 bodies with that index were removed. `shape` is a Mesh, a RadialField, or a Plane, Sphere, Capsule, Cylinder, Box
         or Hull.
 
         motion      "dynamic", "kinematic" or "static": pairs without a dynamic body are not tested
@@ -299,6 +328,7 @@ class World(Owner):
         resolution  cells of a field along the longest side (64), texels of a map (128), pixels of layers (1024)
         sensor      its pairs are reported without contacts
         group, mask one bit per group that it belongs to, and that it collides with; 0 = the first group, and all
+        family      bodies of the same family, a number, never collide with each other; 0 = none
         margin      added to the margin of the world for all its pairs
         cloth       True, or the material as in Cloth.add_sheet(), for a mesh that is a sheet of cloth: step(seconds=...)
                     moves it, and it collides with everything else in the world
@@ -316,6 +346,7 @@ class World(Owner):
             sensor=sensor,
             group=group,
             mask=mask,
+            family=family,
             margin=margin,
             cloth=cloth,
             self_collides=self_collides,
@@ -355,7 +386,7 @@ class World(Owner):
             self._sheets[body] = how.get("cloth", False) is not False
 
     def remove(self, body: int) -> None:
-        """Removes a body. Its id may be used again."""
+        """Removes a body. Its id becomes invalid."""
         with self._handle.alone():
             call(lib.abut_world_remove, self._handle, _number(body))
             self._keep(body, None)
@@ -367,12 +398,39 @@ class World(Owner):
         call(lib.abut_world_ignore, self._handle, _number(a), _number(b), ignore)
 
     def set_poses(self, poses: ArrayLike, bodies: Optional[Sequence[int]] = None) -> World:
-        """Sets new poses: a dict {body: pose}, or (k, 7) or (k, 4, 4) for these `bodies`, by default for bodies 0 to
-        k - 1. On failure no body is changed."""
+        """Sets new poses: a dict {body: pose}, or (k, 7) or (k, 4, 4) for these `bodies`, by default for the bodies
+        with the indices 0 to k - 1. On failure no body is changed."""
         ids, placed = moves(poses, bodies, "body")
         if len(placed):
             call(lib.abut_world_set_poses, self._handle, _address(ids), host(placed), len(placed))
         return self
+
+    def set_asleep(self, bodies: Optional[Sequence[int]] = None, asleep: bool = True) -> World:
+        """Lets `bodies` sleep, by default all, or wakes them. Pairs of two sleeping bodies, or of a sleeping and a
+        static one, are set aside: they are not in steps and take no time until one of them wakes, because its pose or
+        shape changes, or by this call. Then they persist. Other pairs of sleeping bodies are tested as usual.
+
+        >>> import abut
+        >>> world = abut.World()
+        >>> bodies = [world.add(abut.Sphere(0.6), [x, 0, 0, 0, 0, 0, 1]) for x in range(3)]
+        >>> [pair.kind for pair in world.step()]
+        ['begin', 'begin']
+        >>> len(world.set_asleep().step().pairs)
+        0
+        >>> [pair.kind for pair in world.step({0: [0.1, 0, 0, 0, 0, 0, 1]})], world.is_asleep(0), world.is_asleep(1)
+        (['persist'], False, True)
+        """
+        ids = np.array([_number(body) for body in (self.bodies if bodies is None else bodies)], np.uint32)
+        if len(ids):
+            call(lib.abut_world_set_asleep, self._handle, pointer(ids), len(ids), bool(asleep))
+        return self
+
+    def is_asleep(self, body: int) -> bool:
+        """Returns whether a body is asleep."""
+        if body not in self._shapes:
+            raise ArgumentError(f"there is no body {body}")
+        with self._handle.alone():
+            return bool(lib.abut_world_is_asleep(self._handle.value, body))
 
     def set_positions(
         self, body: int, positions: Optional[ArrayLike] = None, pose: Optional[ArrayLike] = None
@@ -401,7 +459,7 @@ class World(Owner):
     @property
     def bodies(self) -> list[int]:
         """The ids of all bodies."""
-        return sorted(self._shapes)
+        return sorted(self._shapes, key=_index)
 
     def __len__(self) -> int:
         return len(self._shapes)
@@ -465,6 +523,7 @@ class World(Owner):
             moved = None if seconds is None else options(_c.abut_world_step_result)
             if moved is not None:
                 run(lib.abut_world_step, self._handle, seconds, byref(moved), uses=self._fields)
+                self._raise_problem()
                 motion = _copy(moved)
             found = options(_c.abut_contacts)
             while True:
@@ -472,6 +531,7 @@ class World(Owner):
                 if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
                     break
                 self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
+            self._raise_problem()
             said = self._warn(reliability(found.reliability))
             events = fill(
                 _c.abut_world_event_list, self._events, lambda to: fits(lib.abut_world_events, self._handle, to)
@@ -520,7 +580,9 @@ class World(Owner):
     def pairs(self) -> Array:
         """Returns the candidate pairs (k, 2) of the broad phase. They include every pair that touches."""
         room = np.empty((64, 2), np.uint32)
-        return fill(_c.abut_world_pair_list, room, lambda to: fits(lib.abut_world_pairs, self._handle, to))
+        pairs = fill(_c.abut_world_pair_list, room, lambda to: fits(lib.abut_world_pairs, self._handle, to))
+        self._raise_problem()
+        return pairs
 
     def sweep(
         self,
@@ -549,6 +611,7 @@ class World(Owner):
                 byref(found),
                 uses=self._fields,
             ):
+                self._raise_problem()
                 room = room[: found.count]
                 said = self._warn(reliability(found.reliability))
                 return Sweep(found.time, room["a"], room["b"], room["result"], found.unswept_count, said)
@@ -557,7 +620,7 @@ class World(Owner):
     # -- save and restore --
 
     def save(self) -> bytes:
-        """Returns the state of the world between steps: 24 bytes per candidate pair, 9 bytes per body, and the state of
+        """Returns the state of the world between steps: 24 bytes per candidate pair, 13 bytes per body, and the state of
         the cloth. It does not contain bodies, poses and positions, except those of sheets. Save after a step, before
         bodies move on.
 
@@ -579,16 +642,27 @@ class World(Owner):
             np.empty(0, np.uint8),
             lambda to: fits(lib.abut_world_save, self._handle, to, uses=self._fields),
         )
+        self._raise_problem()
         return state.tobytes()
 
     def restore(self, state: Union[bytes, bytearray, memoryview]) -> World:
-        """Restores the state that save() of this or another world returned. The world must have the same bodies with
-        the same ids, at the saved poses, bit for bit; otherwise the call raises and does not change the world. Sheets
-        get their saved positions. After it, both worlds compute the same contacts, events and steps, bit for bit. The
+        """Restores the state that save() of this or another world returned. The world must have the same bodies at the
+        saved poses, bit for bit, added and removed such that their indices are the same; otherwise the call raises and
+        does not change the world. Bodies get the ids that they had, and sheets their saved positions. After it, both worlds compute the same contacts, events and steps, bit for bit. The
         next step(seconds=...) starts where bodies are now. The call costs as much as a step in which all bodies
         move."""
         given = state_bytes(state)
-        run(lib.abut_world_restore, self._handle, pointer(given), len(given), uses=self._fields)
+        with self._handle.alone():
+            run(lib.abut_world_restore, self._handle, pointer(given), len(given), uses=self._fields)
+            ids = fill(
+                _c.abut_index_list,
+                np.empty(len(self._shapes), np.uint32),
+                lambda to: fits(lib.abut_world_ids, self._handle, to),
+            )
+            for bodies in (self._shapes, self._users, self._sheets):
+                kept = {int(ids[_index(body)]): value for body, value in bodies.items()}
+                bodies.clear()
+                bodies.update(kept)  # type: ignore[arg-type]
         return self
 
     def __repr__(self) -> str:
@@ -618,6 +692,11 @@ def _fields(shapes: Iterable[Any]) -> list[Handle]:
     return [shape._handle for shape in shapes if isinstance(shape, RadialField)]
 
 
+def _index(body: int) -> int:
+    """Returns the index of a body."""
+    return body & ((1 << 22) - 1)
+
+
 def _number(body: int) -> int:
     return number(body, "the number of a body")
 
@@ -637,6 +716,7 @@ def _item(
     sensor: bool = False,
     group: int = 0,
     mask: int = 0,
+    family: int = 0,
     margin: float = 0,
     cloth: Union[bool, Mapping[str, float]] = False,
     self_collides: bool = False,
@@ -647,6 +727,7 @@ def _item(
         motion=value_of("abut_world_motion", motion),
         group=number(group, "group"),
         mask=number(mask, "mask"),
+        family=number(family, "family"),
         is_sensor=sensor,
         method=value_of("abut_world_method", method),
         margin=length_of(margin, "margin"),

@@ -12,9 +12,9 @@
  * of two other items are kept.
  *
  * Pairs that are never tested are skipped: dynamic items come first in the order, then kinematic,
- * then static ones. Dynamic items search all items after them; kinematic ones only if there are
- * sensors that are not dynamic; static ones never. Planes have no box and are tested with every
- * item.
+ * then static and sleeping ones. Dynamic items search all items after them; kinematic ones only if
+ * there are sleeping items, or sensors that are not dynamic; static and sleeping ones never. Planes
+ * have no box and are tested with every item.
  */
 #include "world/world.h"
 
@@ -59,9 +59,9 @@ static box3 item_box(const broad *b, uint32_t item) {
 }
 
 static uint32_t motion_class(const world_item *item) {
-    return item->filter.traits & WORLD_IS_DYNAMIC  ? 0
-           : item->filter.traits & WORLD_IS_STATIC ? 2
-                                                   : 1;
+    return item->filter.traits & (WORLD_IS_STATIC | WORLD_IS_ASLEEP) ? 2
+           : item->filter.traits & WORLD_IS_DYNAMIC                  ? 0
+                                                                     : 1;
 }
 
 static bool has_box(const world_item *item) {
@@ -246,6 +246,16 @@ static void find_plane_pairs(broad *b, world_chunk *chunk) {
 
 /* ---- gathering ---- */
 
+/* Removes the pairs that the filter of the caller rejects. */
+static void filter_pairs(const abut_world *world, abuti_vector *list) {
+    abut_world_pair *pairs = list->data;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (abuti_world_accepts(world, pairs[i].a, pairs[i].b))
+            pairs[kept++] = pairs[i];
+    list->count = kept;
+}
+
 /* Sorts the pairs of all chunks. */
 static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *list) {
     uint64_t total = 0;
@@ -280,6 +290,8 @@ static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *
     for (; list->count < total; list->count++)
         to[list->count] = (abut_world_pair){(uint32_t)(sorted[list->count].key >> 32),
                                             (uint32_t)sorted[list->count].key};
+    if (world->options.accept)
+        filter_pairs(world, list);
     return ABUT_OK;
 }
 
@@ -291,9 +303,10 @@ static abut_status find_overlaps(broad *b, size_t searching, abuti_vector *pairs
     if (status)
         return status;
     /* The last chunk has the pairs with planes, and those of the last search. */
-    const size_t queries = world->tree.class_begin[b->is_partial            ? WORLD_CLASSES
-                                                   : world->resting_sensors ? 2
-                                                                            : 1];
+    const size_t queries =
+        world->tree.class_begin[b->is_partial                                   ? WORLD_CLASSES
+                                : world->resting_sensors || world->asleep_count ? 2
+                                                                                : 1];
     size_t grain = queries / (WORLD_CHUNKS - 1) + 1,
            task = QUERIES_PER_TASK * (queries / (searching + 1) + 1);
     grain = grain < task ? task : grain;
@@ -323,6 +336,8 @@ abut_status abuti_world_find_pairs(abut_world *world) {
     world_item *items = world_items(world);
     const size_t count = world->items.count;
     abut_status status = abuti_world_fetch_sheets(world);
+    if (world->has_woken)
+        abuti_world_changed(world, true);
     if (status || world->has_pairs)
         return status;
     status = world->backend->download_poses(world);

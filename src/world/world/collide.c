@@ -196,11 +196,18 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
         info.method = ABUT_WORLD_EXACT;
         info.error = info.guarantee == ABUT_WORLD_GUARANTEE_LIMITED ? info.error : 0;
     }
-    if (method == &abuti_world_exact)
+    const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
+    bool touches = false;
+    if (method == &abuti_world_exact && !sensor)
         call.options.hint = record.hint = choose_hint(world, pair, a, b);
-    status = serial_result ? copy_serial_contacts(world, serial_result, &results->contacts, &found)
-                           : abuti_world_collide(method, &call, &results->contacts,
-                                                 &results->patches, &found);
+    if (method == &abuti_world_exact && sensor)
+        status = abuti_world_test_sensor(&call, &results->contacts, &results->patches, &touches,
+                                         &found.reliability);
+    else
+        status =
+            serial_result
+                ? copy_serial_contacts(world, serial_result, &results->contacts, &found)
+                : abuti_world_collide(method, &call, &results->contacts, &results->patches, &found);
     if (status)
         return status;
     /* Depths below a plane are those of vertices, for any mesh. */
@@ -208,23 +215,24 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
         b->kind != ABUT_COLLIDER_PLANE)
         info.error = HUGE_VAL;
     record.reliability = found.reliability;
-    if (!found.contacts.count)
+    touches = touches || found.contacts.count;
+    if (!touches)
         return add_pair(world, &record, NULL, results);
-    const abut_contact *deepest = found.contacts.list;
-    for (size_t i = 0; i < found.contacts.count; i++) {
+    const abut_contact none = {.a = a->id, .b = b->id},
+                       *deepest = sensor ? &none : found.contacts.list;
+    for (size_t i = 0; !sensor && i < found.contacts.count; i++) {
         abut_contact *contact = &found.contacts.list[i];
-        contact->a = record.pair.a;
-        contact->b = record.pair.b;
+        contact->a = a->id;
+        contact->b = b->id;
         if (contact->depth > deepest->depth)
             deepest = contact;
     }
-    const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
     const world_touch touch = {{a->serial, b->serial},
                                {.method = info.method,
                                 .guarantee = info.guarantee,
                                 .error = info.error,
-                                .a = record.pair.a,
-                                .b = record.pair.b,
+                                .a = a->id,
+                                .b = b->id,
                                 .is_sensor = sensor,
                                 .is_verified = found.is_verified,
                                 .first = sensor ? 0 : results->contacts.count,
@@ -399,7 +407,9 @@ abut_status abuti_world_find_contacts(const char *function, abut_world *world) {
         return status;
     status = abuti_world_find_pairs(world);
     if (!status && !world->has_contacts) {
-        status = compute_results(world);
+        status = abuti_world_divide_pairs(world);
+        if (!status)
+            status = compute_results(world);
         abuti_set_fraction(0);
         if (!status)
             status = finish_contacts(world);

@@ -29,7 +29,8 @@ static const abuti_kernel_source sources[WORLD_KERNELS] = {
     [WORLD_MAKE_BOXES] = {"world_pairs", "world_boxes", NULL},
     [WORLD_MAKE_KEYS] = {"world_pairs", "world_box_keys", NULL},
     [WORLD_FIND_PAIRS] = {"world_pairs", "world_find_pairs", NULL},
-    [WORLD_PLACE] = {"world_pairs", "world_place_pairs", NULL}};
+    [WORLD_PLACE] = {"world_pairs", "world_place_pairs", NULL},
+    [WORLD_NAME_ITEMS] = {"world_pairs", "world_name_items", NULL}};
 static const abuti_kit_table table = {sources, WORLD_KERNELS, WORLD_MEMORIES, NULL};
 static const size_t shared_bytes[WORLD_SHARED] = {[WORLD_FIELDS] = sizeof(world_field),
                                                   [WORLD_FLOATS] = sizeof(float),
@@ -322,13 +323,15 @@ static void upload_bodies(abut_world *world) {
                                                  sizeof(world_body)));
     world_body *bodies = d->host_bodies.data;
     d->only_bodies = true;
+    d->has_reused_indices = false;
     for (size_t i = 0; i < count && !abuti_kit_failed(&d->kit); i++) {
         const world_item *item = &world_items(world)[i];
         const uint32_t has = item->filter.traits & (WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
-        bodies[i] = (world_body){item->local, item->margin, item->filter, item->ignored};
+        bodies[i] = (world_body){item->local, item->margin, item->filter, item->ignored, item->id};
+        d->has_reused_indices |= item->id != i;
         d->only_bodies = d->only_bodies && item->used && item->kind == ABUT_COLLIDER_BODY;
         if (!item->used || !has)
-            bodies[i].filter = (world_filter){0, 0, 0};
+            bodies[i].filter = (world_filter){0, 0, 0, 0};
     }
     abuti_kit_upload(&d->kit, WORLD_BODIES, bodies, count, sizeof(world_body));
     abuti_kit_upload(&d->kit, WORLD_IGNORED, world->ignored.data, world->ignored.room,
@@ -503,6 +506,16 @@ static bool grow_lists(world_device *d, const uint32_t totals[WORLD_TOTALS]) {
     return grew;
 }
 
+/* Replaces the indices in pairs and contacts by ids. */
+static void queue_names(const abut_world *world) {
+    world_device *d = world->device;
+    const uint32_t pairs = (uint32_t)d->pair_count, contacts = (uint32_t)d->contact_count,
+                   count = pairs > contacts ? pairs : contacts;
+    ABUTI_KIT_RUN(&d->kit, WORLD_NAME_ITEMS, count, WORLD_ITEMS, MEMORY(WORLD_BODIES),
+                  ABUTI_BUFFER(&d->pairs->memory), ABUTI_VALUE(pairs),
+                  ABUTI_BUFFER(&d->contacts->memory), ABUTI_VALUE(contacts));
+}
+
 /* Tests all pairs of bodies, unless the contacts are valid; results stay on the device. */
 static abut_status find_device_contacts(abut_world *world) {
     world_device *d = world->device;
@@ -530,13 +543,19 @@ static abut_status find_device_contacts(abut_world *world) {
             again = grow_lists(d, totals);
         }
     }
-    status = abuti_queue_report(&d->queue);
     d->contact_count = totals[WORLD_LEFT];
+    if (d->has_reused_indices && d->pair_count)
+        queue_names(world);
+    status = abuti_queue_report(&d->queue);
     d->has_contacts = !status;
     return status;
 }
 
 static abut_status get_device_records(abut_world *world, abut_world_device_contacts *to) {
+    if (world->options.accept)
+        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                          "abut_world_get_device_contacts: the world has a filter `accept`, which "
+                          "cannot be called on a device; call abut_world_contacts()");
     abut_status status = find_device_contacts(world);
     const world_device *d = world->device;
     if (!status)

@@ -13,7 +13,7 @@ _Static_assert(sizeof(world_field) == 136, "the layout that world.cl reads");
 _Static_assert(sizeof(world_samples) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(contact_motion) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_pose) == 56, "the layout that world_pairs.cl reads");
-_Static_assert(sizeof(world_body) == 72, "the layout that world_pairs.cl reads");
+_Static_assert(sizeof(world_body) == 80, "the layout that world_pairs.cl reads");
 _Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "same layout");
 _Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_contact) == 4 * WORLD_CONTACT_WORDS &&
@@ -38,6 +38,7 @@ enum {
     WORLD_MAKE_KEYS,
     WORLD_FIND_PAIRS,
     WORLD_PLACE,
+    WORLD_NAME_ITEMS,
     WORLD_KERNELS
 };
 
@@ -94,12 +95,14 @@ struct world_device {
     bool has_poses;             /* poses of all items are on the device */
     bool is_ahead;              /* and the host has older ones */
     bool has_contacts;
+    bool has_reused_indices;              /* some ids differ from their indices */
     abuti_vector host_parts, host_bodies; /* world_parts, world_body: by item */
     abuti_vector host_poses, last;        /* abut_pose, uint32_t: by item */
     abuti_kit_list met;                   /* world_found_pair */
     uint64_t pair_count;
     abuti_kit_list lists[WORLD_LISTS];
-    /* abut_world_pair; first contact of each pair, uint32_t, one more than pairs; abut_contact */
+    /* abut_world_pair, of ids; first contact of each pair, uint32_t, one more than pairs;
+     * abut_contact */
     abut_buffer *pairs, *begin, *contacts;
     uint64_t contact_count;
     abuti_vector host_pairs, host_begin, host_contacts; /* copies on the host */

@@ -73,11 +73,11 @@ static abut_status find_last_poses(abut_world *world, const uint32_t *ids, size_
     if (!status && items)
         memset(last, 0xff, items * sizeof *last);
     for (size_t i = 0; i < count && !status; i++) {
-        uint32_t id = ids ? ids[i] : (uint32_t)i;
-        status = abuti_world_check_id("abut_world_set_poses", world, id);
+        uint32_t index;
+        status = abuti_world_find_index("abut_world_set_poses", world, ids, i, &index);
         if (!status) {
-            last[id] = (uint32_t)i;
-            *bodies = *bodies && world_items(world)[id].kind == ABUT_COLLIDER_BODY;
+            last[index] = (uint32_t)i;
+            *bodies = *bodies && world_items(world)[index].kind == ABUT_COLLIDER_BODY;
         }
     }
     return status;
@@ -114,7 +114,7 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
         status = find_last_poses(world, ids, count, &bodies);
     if (status || !count)
         return status;
-    if (!bodies)
+    if (!bodies || world->asleep_count) /* sleeping items may wake */
         return move_on_host(world, ids, poses, count);
     upload_poses(world); /* for items that are not moved */
     abuti_kit_reserve(&d->kit, WORLD_BAD, 1, sizeof bad);

@@ -1,11 +1,12 @@
 /* Events: compares the pairs that touch now with those that touched when events were last reported,
- * by merging two sorted lists. An item that has the id of a removed one has a different serial
- * number.
+ * by merging two sorted lists. An item that has the index of a removed one has a different
+ * serial number.
  */
 #include "world/world.h"
 
 static int compare_touches(const abut_world_event *x, const abut_world_event *y) {
-    return x->a != y->a ? (x->a < y->a ? -1 : 1) : (x->b > y->b) - (x->b < y->b);
+    const abut_world_pair p = {x->a, x->b}, q = {y->a, y->b};
+    return world_compare_pairs(&p, &q);
 }
 
 /* Merges both lists and returns the number of events; writes them if `to` is not null. */

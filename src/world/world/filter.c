@@ -1,5 +1,5 @@
-/* Which pairs of items are tested: motion, groups and masks, a method for their data, and ignored
- * pairs.
+/* Which pairs of items are tested: motion, groups, masks and families, a method for their data,
+ * ignored pairs, and the filter of the caller.
  *
  * Ignored pairs are in a hash table with linear probing. The key is (lower id, higher id); 0 marks
  * an empty slot, because no pair has two ids of 0. Only pairs of items that have ignored pairs are
@@ -81,6 +81,8 @@ abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ig
     if (!world)
         return abuti_null(__func__, "world");
     abut_status status = abuti_world_check_pair(__func__, world, a, b);
+    a = abut_world_index(a);
+    b = abut_world_index(b);
     if (status || (status = world->backend->download_poses(world)) ||
         is_ignored(world, world_ignored_key(a, b)) == ignore)
         return status;
@@ -103,4 +105,17 @@ bool abuti_world_should_test(const abut_world *world, uint32_t a, uint32_t b) {
     const world_filter *f = &p->filter, *g = &q->filter;
     return world_may_collide(f, g) && abuti_world_method(world, p, q) &&
            !(p->ignored && q->ignored && is_ignored(world, world_ignored_key(a, b)));
+}
+
+bool abuti_world_accepts(const abut_world *world, uint32_t a, uint32_t b) {
+    const abut_world_options *options = &world->options;
+    const world_item *items = world_items(world);
+    bool *is_in_call = &((abut_world *)(uintptr_t)world)->is_in_call;
+    const bool before = *is_in_call;
+    if (!options->accept)
+        return true;
+    *is_in_call = true; /* the filter must not change the world */
+    const bool accepted = options->accept(options->accept_user, items[a].id, items[b].id);
+    *is_in_call = before;
+    return accepted;
 }

@@ -12,6 +12,30 @@ static abut_status collide_exact(const world_call *call, abut_patches *to) {
     return abut_contact_find(&a, &b, &call->options, to);
 }
 
+/* The triangles of a mesh, hull or box; null for other shapes, and for boxes that are no sensors.
+ */
+static const abut_bvh *triangles_of(const world_item *item) {
+    return item->bvh ? item->bvh : item->kind == ABUT_COLLIDER_BOX ? item->core : NULL;
+}
+
+abut_status abuti_world_test_sensor(const world_call *call, abuti_vector *contacts,
+                                    abuti_vector *patches, bool *touches,
+                                    abut_reliability *reliability) {
+    const world_item *a = call->a, *b = call->b;
+    if ((a->bvh || b->bvh) && triangles_of(a) && triangles_of(b)) {
+        const abut_collider x = abut_collider_from_bvh(triangles_of(a), a->at.pose),
+                            y = abut_collider_from_bvh(triangles_of(b), b->at.pose);
+        return abut_pair_within(&x, &y, call->options.margin, NULL, NULL, touches, reliability);
+    }
+    abut_patches found;
+    abut_status status = abuti_world_collide(&abuti_world_exact, call, contacts, patches, &found);
+    if (!status) {
+        *touches = found.contacts.count > 0;
+        *reliability = found.reliability;
+    }
+    return status;
+}
+
 abut_status abuti_world_point_in_primitive(vec3 point, const abut_collider *primitive,
                                            double margin, double *depth, vec3 *normal) {
     abut_collider dot = abut_collider_make(ABUT_COLLIDER_SPHERE, abut_pose_identity());

@@ -10,6 +10,8 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
     abut_status status = abuti_world_check_pair(__func__, world, a, b);
     if (status)
         return status;
+    a = abut_world_index(a);
+    b = abut_world_index(b);
     const world_item *p = &world_items(world)[a < b ? a : b],
                      *q = &world_items(world)[a < b ? b : a];
     const world_method *method = abuti_world_method(world, p, q);
@@ -25,11 +27,17 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
                   "requires."
                 : "Not tested: the world uses a single method, and one of the items lacks the data "
                   "that it requires.";
+    else if ((p->filter.traits | q->filter.traits) & WORLD_IS_ASLEEP &&
+             !world_may_collide(&p->filter, &q->filter))
+        found.reason = "Not tested now: one of the items is asleep, and the other one is asleep or "
+                       "static. Contacts that they had are kept.";
     else if (!abuti_world_should_test(world, a, b))
         found.reason = world_may_collide(&p->filter, &q->filter)
                            ? "Not tested: the pair is excluded by abut_world_ignore()."
-                           : "Not tested: neither item is dynamic, or their groups and masks "
-                             "exclude the pair.";
+                           : "Not tested: neither item is dynamic, or their groups, masks or "
+                             "families exclude the pair.";
+    else if (!abuti_world_accepts(world, a < b ? a : b, a < b ? b : a))
+        found.reason = "Not tested: the filter `accept` of the world rejects the pair.";
     else {
         found.method = method->method;
         if ((status = method->guarantee(p, q, &found)))
@@ -74,7 +82,7 @@ abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
     abut_status status = abuti_world_check_idle(__func__, world);
     if (status || (status = abuti_world_check_id(__func__, world, id)))
         return status;
-    const world_item *item = &world_items(world)[id];
+    const world_item *item = &world_items(world)[abut_world_index(id)];
     if (item->asset && (status = abuti_world_examine_again(item->asset)))
         return status;
     const abut_world_item_info found = item->asset ? item->asset->choice : compute_item_info(item);

@@ -25,7 +25,8 @@ const world_method *abuti_world_method_of_items(abut_world_method method) {
 world_filter abuti_world_filter(const abut_world *world, const world_item *made) {
     const abut_world_item *item = &made->is;
     const world_asset *asset = made->asset;
-    world_filter f = {item->group ? item->group : 1, item->mask ? item->mask : UINT32_MAX, 0};
+    world_filter f = {item->group ? item->group : 1, item->mask ? item->mask : UINT32_MAX, 0,
+                      item->family};
     const bool is_body = item->collider.kind == ABUT_COLLIDER_BODY;
     const bool is_character = item->collider.kind == ABUT_COLLIDER_CHARACTER;
     const bool is_open = world->options.method == ABUT_WORLD_AUTO; /* all methods are allowed */
@@ -86,7 +87,9 @@ const world_method *abuti_world_method(const abut_world *world, const world_item
     /* Primitives have no field: their pairs are always exact. */
     const bool exact =
         (wanted != ABUT_WORLD_FIELD || (either & WORLD_IS_SOLID)) && can_use_exact(p, q);
-    const bool map = exact && (either & WORLD_HAS_MAP) && (both & WORLD_HAS_BVH);
+    /* Sensors need no depths. */
+    const bool map =
+        exact && (either & WORLD_HAS_MAP) && (both & WORLD_HAS_BVH) && !(either & WORLD_IS_SENSOR);
     if (wanted != ABUT_WORLD_EXACT &&
         (!exact || map || world->options.device || (either & WORLD_PREFERS_FIELD))) {
         if (world_has_fields(p, q))

@@ -196,7 +196,7 @@ abut_status abut_world_get_cloth(abut_world *world, uint32_t id, abut_cloth **cl
     abuti_world_leave(world, before);
     if (status)
         return status;
-    const world_track *track = world_items(world)[id].track;
+    const world_track *track = world_items(world)[abut_world_index(id)].track;
     const uint32_t found = !track                      ? ABUT_NONE
                            : track->sheet != ABUT_NONE ? track->sheet
                                                        : track->body;

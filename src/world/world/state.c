@@ -15,7 +15,14 @@
  * The state also has a digest of each item, so that a world with other items rejects it, and the
  * pairs of the last reported events, unless these are the pairs that touch.
  *
- *     head, a digest of each item, a hint of each pair, reported pairs, starts, cloth, checksum
+ * The ids of all indices, and the order in which the free ones will be used, make the ids of later
+ * items equal.
+ *
+ * Sleeping items are awake while a state is written, and while it is restored: pairs that are set
+ * aside are in the state like all others.
+ *
+ *     head, a digest of each item, a hint of each pair, reported pairs, ids, free indices, starts,
+ *     cloth, checksum
  *
  * The checksum detects damage. Forged bytes can only choose hints, the data of events of pairs that
  * end, and a state of the cloth whose next step is tested (cloth/state.c).
@@ -26,7 +33,7 @@
 #include "cloth/state.h"
 
 #define MAGIC "\211abutw\r\n"
-enum { VERSION = 4, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
+enum { VERSION = 5, ORDER = 0x01020304, CHECKSUM_BYTES = sizeof(uint64_t) };
 
 static const char restore_function[] = "abut_world_restore";
 
@@ -37,7 +44,7 @@ typedef struct state_head {
     uint64_t item_count, pair_count, reported_count;
     uint64_t cloth_bytes;         /* 0 = no sheets */
     uint32_t reported_is_current; /* the reported pairs are those that touch */
-    uint32_t zero;
+    uint32_t free_count;
 } state_head;
 
 enum {
@@ -57,11 +64,15 @@ typedef struct reported_record {
     abut_contact deepest; /* with a and b */
 } reported_record;
 
+/* Of an item. */
+enum { FLAG_START = 1, FLAG_ASLEEP = 2 };
+
 /* The parts of a state. */
 typedef struct state_parts {
     state_head head;
-    const unsigned char *digests, *hints, *reported, *starts, *cloth;
-    bool is_shown; /* sheets have the shapes of the state */
+    const unsigned char *digests, *hints, *reported, *ids, *free, *starts, *cloth;
+    uint32_t *other_ids; /* by index: the ids of the state or of the world, which has the others */
+    bool is_shown;       /* sheets have the shapes of the state */
 } state_parts;
 
 _Static_assert(sizeof(state_head) == 72 && sizeof(reported_record) == 112, "layout in states");
@@ -69,7 +80,7 @@ _Static_assert(sizeof(state_head) == 72 && sizeof(reported_record) == 112, "layo
 /* ---- digests ---- */
 
 typedef struct item_record {
-    uint64_t kind, group, mask, traits, mesh, vertices, triangles, samples, cells[3];
+    uint64_t kind, group, mask, family, traits, mesh, vertices, triangles, samples, cells[3];
     abut_pose pose;
     box3 box;
     vec3 mesh_origin, grid_origin;
@@ -83,7 +94,8 @@ static uint64_t digest_item(const world_item *item) {
     r.kind = (uint64_t)item->kind + 1;
     r.group = item->filter.group;
     r.mask = item->filter.mask;
-    r.traits = item->filter.traits;
+    r.family = item->filter.family;
+    r.traits = item->filter.traits & ~(uint32_t)WORLD_IS_ASLEEP;
     r.pose = item->at.pose;
     r.margin = item->margin;
     const bool has_shape = !world_is_sheet(item); /* otherwise the cloth has it */
@@ -132,8 +144,9 @@ static uint64_t digest_options(const abut_world *world) {
 /* ---- save ---- */
 
 static bool is_same_item(const abut_world *world, uint32_t id, uint64_t serial) {
-    return id < world->items.count && world_items(world)[id].used &&
-           world_items(world)[id].serial == serial;
+    const uint32_t at = abut_world_index(id);
+    return at < world->items.count && world_items(world)[at].used &&
+           world_items(world)[at].serial == serial;
 }
 
 static reported_record make_record(const abut_world *world, const world_touch *touch) {
@@ -157,13 +170,18 @@ static void *append_bytes(void *to, const void *from, size_t bytes) {
 static size_t state_bytes(const state_head *head) {
     return sizeof *head + (size_t)head->item_count * sizeof(uint64_t) +
            (size_t)head->pair_count * sizeof(vec3) +
-           (size_t)head->reported_count * sizeof(reported_record) + (size_t)head->item_count +
-           (size_t)head->cloth_bytes + CHECKSUM_BYTES;
+           (size_t)head->reported_count * sizeof(reported_record) +
+           (size_t)head->item_count * sizeof(uint32_t) + head->free_count * sizeof(uint32_t) +
+           (size_t)head->item_count + (size_t)head->cloth_bytes + CHECKSUM_BYTES;
 }
 
 static bool has_start(const abut_world *world, uint64_t id) {
     const world_item *item = &world_items(world)[id];
     return item->used && item->track && item->track->has_start;
+}
+
+static bool is_sleeper(const abut_world *world, uint64_t id) {
+    return world_items(world)[id].used && world_items(world)[id].sleeps_later;
 }
 
 static void write_state(const abut_world *world, const state_head *head, void *state) {
@@ -180,9 +198,14 @@ static void write_state(const abut_world *world, const state_head *head, void *s
         const reported_record record = make_record(world, &reported[i]);
         to = append_bytes(to, &record, sizeof record);
     }
+    for (uint64_t i = 0; i < head->item_count; i++)
+        to = append_bytes(to, &world_items(world)[i].id, sizeof(uint32_t));
+    for (uint32_t i = world->first_free; i != ABUT_NONE; i = world_items(world)[i].next)
+        to = append_bytes(to, &i, sizeof i);
     for (uint64_t i = 0; i < head->item_count; i++) {
-        const unsigned char start = has_start(world, i);
-        to = append_bytes(to, &start, sizeof start);
+        const unsigned char flags = (unsigned char)((has_start(world, i) ? FLAG_START : 0) |
+                                                    (is_sleeper(world, i) ? FLAG_ASLEEP : 0));
+        to = append_bytes(to, &flags, sizeof flags);
     }
     if (head->cloth_bytes)
         abuti_cloth_write_state(world->cloth, to);
@@ -205,13 +228,10 @@ static abut_status measure_cloth(abut_world *world, size_t *bytes) {
     return status;
 }
 
-abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
+/* Writes the state of a world whose items are all awake. */
+static abut_status save_awake(abut_world *world, abut_byte_list *bytes) {
     size_t cloth_bytes;
-    if (!world)
-        return abuti_null(__func__, "world");
-    abut_status status = ABUTI_LIST_CHECK(__func__, "bytes", bytes);
-    if (!status)
-        status = abuti_world_find_contacts("abut_world_save", world);
+    abut_status status = abuti_world_find_contacts("abut_world_save", world);
     if (!status)
         status = measure_cloth(world, &cloth_bytes);
     if (status)
@@ -227,9 +247,24 @@ abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
                        .reported_is_current = world->has_reported};
     memcpy(head.magic, MAGIC, sizeof head.magic);
     head.reported_count = head.reported_is_current ? 0 : world->reported.count;
-    status = ABUTI_LIST_COUNT(__func__, "bytes", bytes, state_bytes(&head));
+    for (uint32_t i = world->first_free; i != ABUT_NONE; i = world_items(world)[i].next)
+        head.free_count++;
+    status = ABUTI_LIST_COUNT("abut_world_save", "bytes", bytes, state_bytes(&head));
     if (!status)
         write_state(world, &head, bytes->list);
+    return status;
+}
+
+abut_status abut_world_save(abut_world *world, abut_byte_list *bytes) {
+    if (!world)
+        return abuti_null(__func__, "world");
+    abut_status status = ABUTI_LIST_CHECK(__func__, "bytes", bytes);
+    if (status || (status = abuti_world_check_idle(__func__, world)) ||
+        (status = world->backend->download_poses(world)))
+        return status;
+    abuti_world_suspend_sleep(world);
+    status = save_awake(world, bytes);
+    abuti_world_resume_sleep(world);
     return status;
 }
 
@@ -257,7 +292,7 @@ static abut_status read_head(const unsigned char *state, size_t bytes, state_hea
     if (head->item_count > bytes || head->pair_count > bytes || head->reported_count > bytes ||
         head->cloth_bytes > bytes || bytes > SIZE_MAX / 1024 || state_bytes(head) != bytes ||
         head->reported_is_current > 1 || (head->reported_is_current && head->reported_count) ||
-        head->zero)
+        head->free_count > head->item_count || head->item_count > ABUT_WORLD_ITEMS_MAX)
         return fail_damaged("is damaged: its length is wrong");
     memcpy(&sum, state + bytes - CHECKSUM_BYTES, sizeof sum);
     if (sum != abuti_checksum(state, bytes - CHECKSUM_BYTES))
@@ -321,9 +356,10 @@ static bool is_finite(const double *numbers, size_t count) {
 
 static bool record_is_valid(const reported_record *r, const reported_record *before) {
     const abut_contact *c = &r->deepest, *last = before ? &before->deepest : NULL;
-    return c->a < c->b && (!last || last->a < c->a || (last->a == c->a && last->b < c->b)) &&
-           r->method > ABUT_WORLD_AUTO && r->method <= ABUT_WORLD_LAYERS &&
-           r->guarantee > ABUT_WORLD_GUARANTEE_NONE &&
+    const abut_world_pair pair = {c->a, c->b}, previous = {last ? last->a : 0, last ? last->b : 0};
+    return abut_world_index(c->a) < abut_world_index(c->b) &&
+           (!last || world_compare_pairs(&previous, &pair) <= 0) && r->method > ABUT_WORLD_AUTO &&
+           r->method <= ABUT_WORLD_LAYERS && r->guarantee > ABUT_WORLD_GUARANTEE_NONE &&
            r->guarantee <= ABUT_WORLD_GUARANTEE_LIMITED && r->flags <= REPORTED_FLAGS &&
            r->level <= ABUT_RELIABILITY_UNRELIABLE && r->error >= 0 && is_finite(&c->point.x, 3) &&
            is_finite(&c->normal.x, 3) && is_finite(&c->depth, 1) && c->side <= 1 &&
@@ -332,8 +368,9 @@ static bool record_is_valid(const reported_record *r, const reported_record *bef
 
 /* The serial number of an item, or one that no item has. */
 static uint64_t find_serial(const abut_world *world, uint32_t id, bool is_same) {
-    return is_same && id < world->items.count && world_items(world)[id].used
-               ? world_items(world)[id].serial
+    const uint32_t at = abut_world_index(id);
+    return is_same && at < world->items.count && world_items(world)[at].used
+               ? world_items(world)[at].serial
                : UINT64_MAX;
 }
 
@@ -384,7 +421,7 @@ static abut_status check_reported(uint64_t count, const unsigned char *from) {
 
 static abut_status check_starts(const state_parts *parts) {
     for (uint64_t i = 0; i < parts->head.item_count; i++)
-        if (parts->starts[i] > 1)
+        if (parts->starts[i] > (FLAG_START | FLAG_ASLEEP))
             return fail_damaged("is damaged: it has an invalid start");
     return ABUT_OK;
 }
@@ -394,8 +431,78 @@ static void find_parts(const unsigned char *state, state_parts *parts) {
     parts->digests = state + sizeof *head;
     parts->hints = parts->digests + head->item_count * sizeof(uint64_t);
     parts->reported = parts->hints + head->pair_count * sizeof(vec3);
-    parts->starts = parts->reported + head->reported_count * sizeof(reported_record);
+    parts->ids = parts->reported + head->reported_count * sizeof(reported_record);
+    parts->free = parts->ids + head->item_count * sizeof(uint32_t);
+    parts->starts = parts->free + head->free_count * sizeof(uint32_t);
     parts->cloth = parts->starts + head->item_count;
+}
+
+/* ---- ids ---- */
+
+static uint32_t read_number(const unsigned char *from, uint64_t i) {
+    uint32_t number;
+    memcpy(&number, from + i * sizeof number, sizeof number);
+    return number;
+}
+
+static bool is_free_in_state(const state_parts *parts, uint64_t index) {
+    uint64_t digest;
+    memcpy(&digest, parts->digests + index * sizeof digest, sizeof digest);
+    return digest == 0;
+}
+
+/* Reads and checks the ids. All indices of items without a digest must be free, each once. */
+static abut_status read_ids(abut_world *world, state_parts *parts) {
+    const uint64_t count = parts->head.item_count;
+    uint64_t free_count = 0;
+    bool is_valid = true;
+    uint32_t *ids = parts->other_ids =
+        abuti_allocate(world->context, (size_t)count + 1, sizeof *ids);
+    if (!ids)
+        return ABUT_ERROR_MEMORY;
+    for (uint64_t i = 0; i < count; i++) {
+        ids[i] = ABUT_NONE;
+        free_count += is_free_in_state(parts, i);
+    }
+    for (uint32_t i = 0; i < parts->head.free_count && is_valid; i++) {
+        const uint32_t at = read_number(parts->free, i);
+        is_valid = at < count && is_free_in_state(parts, at) && ids[at] == ABUT_NONE;
+        if (is_valid)
+            ids[at] = 0;
+    }
+    for (uint64_t i = 0; i < count && is_valid; i++) {
+        ids[i] = read_number(parts->ids, i);
+        is_valid = abut_world_index(ids[i]) == i;
+    }
+    return is_valid && free_count == parts->head.free_count
+               ? abuti_vector_reserve(world->context, &world->items, (size_t)count,
+                                      sizeof(world_item))
+               : fail_damaged("is damaged: it has an invalid id");
+}
+
+/* Exchanges the ids of the world with the other ones. */
+static void exchange_ids(abut_world *world, const state_parts *parts) {
+    world_item *items = world_items(world);
+    for (size_t i = 0; i < world->items.count && i < parts->head.item_count; i++) {
+        const uint32_t id = items[i].id;
+        items[i].id = parts->other_ids[i];
+        parts->other_ids[i] = id;
+    }
+}
+
+/* Makes the free indices those of the state. Items with their ids are in the world. */
+static void set_free_indices(abut_world *world, const state_parts *parts) {
+    const size_t count = (size_t)parts->head.item_count;
+    for (size_t i = world->items.count; i < count; i++) {
+        memset(&world_items(world)[i], 0, sizeof(world_item));
+        world_items(world)[i].id = parts->other_ids[i];
+    }
+    world->items.count = count; /* others are not used */
+    world->first_free = world->last_free = ABUT_NONE;
+    for (uint32_t i = 0; i < parts->head.free_count; i++)
+        abuti_world_free_index(world, read_number(parts->free, i));
+    if (world->backend->changed)
+        world->backend->changed(world, true);
 }
 
 /* Reads the state of the cloth, and gives the sheets their shapes. */
@@ -418,7 +525,7 @@ static abut_status read_cloth(abut_world *world, state_parts *parts, cloth_saved
 static abut_status prepare_starts(abut_world *world, const state_parts *parts) {
     abut_status status = ABUT_OK;
     for (uint64_t i = 0; i < parts->head.item_count && !status; i++)
-        if (parts->starts[i] && world_items(world)[i].used)
+        if ((parts->starts[i] & FLAG_START) && world_items(world)[i].used)
             status = abuti_world_update_track(world, &world_items(world)[i]);
     return status;
 }
@@ -430,10 +537,21 @@ static void set_starts(abut_world *world, const state_parts *parts) {
         if (!item->used || !item->track)
             continue;
         item->track->has_start = item->track->is_free = false;
-        if (parts->starts[i])
+        if (parts->starts[i] & FLAG_START)
             abuti_world_finish_track(item);
         world->has_steps |= item->track->has_start;
     }
+}
+
+/* Chooses the items that sleep after the call. No pairs are set aside yet. */
+static void set_sleepers(abut_world *world, const state_parts *parts) {
+    for (uint64_t i = 0; i < parts->head.item_count; i++) {
+        world_item *item = &world_items(world)[i];
+        item->sleeps_later = (parts->starts[i] & FLAG_ASLEEP) && !world_is_sheet(item);
+    }
+    world->asleep.contacts.count = world->asleep.touches.count = 0;
+    world->asleep.pair_records.count = world->asleep.reported.count = 0;
+    world->has_old_asleep = false;
 }
 
 /* All that can fail. Of the world, only the shapes of sheets change. */
@@ -446,13 +564,17 @@ static abut_status read_state(abut_world *world, state_parts *parts, cloth_saved
         (status = read_cloth(world, parts, cloth)) || (status = abuti_world_find_pairs(world)) ||
         (status = check_pairs(world, head)) ||
         (status = read_hints(world, head->pair_count, parts->hints)) ||
-        (status = prepare_starts(world, parts)) ||
+        (status = prepare_starts(world, parts)) || (status = read_ids(world, parts)) ||
         (status = abuti_vector_reserve(world->context, &world->reported,
                                        head->reported_is_current ? world->pairs.count
                                                                  : (size_t)head->reported_count,
                                        sizeof(world_touch))))
         return status;
-    return abuti_world_repeat_contacts(world, world->hints.data, head->contacts);
+    exchange_ids(world, parts);
+    status = abuti_world_repeat_contacts(world, world->hints.data, head->contacts);
+    if (status)
+        exchange_ids(world, parts);
+    return status;
 }
 
 static abut_status restore_state(abut_world *world, const unsigned char *state, size_t bytes) {
@@ -464,9 +586,13 @@ static abut_status restore_state(abut_world *world, const unsigned char *state, 
     find_parts(state, &parts);
     status = read_state(world, &parts, &cloth);
     if (status) {
+        abuti_release(world->context, parts.other_ids);
         world->has_old_sheets |= parts.is_shown; /* they get their shapes back */
         return status;
     }
+    set_free_indices(world, &parts);
+    abuti_release(world->context, parts.other_ids);
+    set_sleepers(world, &parts);
     if (parts.head.cloth_bytes)
         abuti_cloth_set_state(world->cloth, &cloth);
     set_starts(world, &parts);
@@ -484,7 +610,12 @@ abut_status abut_world_restore(abut_world *world, const void *state, size_t byte
     abut_status status = abuti_world_enter(restore_function, world, &before);
     if (status)
         return status;
-    status = restore_state(world, state, bytes);
+    status = world->backend->download_poses(world);
+    if (!status) {
+        abuti_world_suspend_sleep(world);
+        status = restore_state(world, state, bytes);
+        abuti_world_resume_sleep(world);
+    }
     abuti_world_leave(world, before);
     return status;
 }

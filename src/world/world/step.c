@@ -177,7 +177,7 @@ static abut_status append_self_contacts(abut_world *world, uint32_t id, const ab
                                       before + (size_t)found.count, sizeof(abut_contact));
     for (uint64_t i = 0; i < found.count && !status; i++)
         ABUTI_AT(&world->self_contacts, abut_contact, world->self_contacts.count++) =
-            self_contact(bvh->mesh, motion, id, &found.list[i]);
+            self_contact(bvh->mesh, motion, world_items(world)[id].id, &found.list[i]);
     world_items(world)[id].track->is_free = !status && !found.count;
     abuti_release(world->context, found.list);
     return status;
@@ -203,7 +203,7 @@ static abut_status find_self_contacts(abut_world *world, uint32_t id) {
 static bool has_self_impact(const abut_world *world, uint32_t id) {
     const abut_world_step_pair *list = world->self_impacts.data;
     for (size_t i = 0; i < world->self_impacts.count; i++)
-        if (list[i].a == id)
+        if (abut_world_index(list[i].a) == id)
             return true;
     return false;
 }
@@ -267,15 +267,16 @@ static abut_status merge_pairs(abut_world *world) {
             i < world->touches.count ? (abut_world_pair){touches[i].event.a, touches[i].event.b}
                                      : (abut_world_pair){ABUT_NONE, ABUT_NONE};
         const int order = k == count ? -1 : world_compare_pairs(&other, &swept[k]);
+        const world_item *items = world_items(world);
         abut_world_step_pair *pair =
-            order > 0 ? add_pair(world, swept[k].a, swept[k].b) : add_pair(world, other.a, other.b);
+            order > 0 ? add_pair(world, items[swept[k].a].id, items[swept[k].b].id)
+                      : add_pair(world, other.a, other.b);
         if (!pair)
             return ABUT_ERROR_MEMORY;
         if (order <= 0)
             set_touch(pair, &touches[i++].event);
         if (order >= 0) {
-            const world_item *items = world_items(world);
-            pair->is_sensor = ((items[pair->a].filter.traits | items[pair->b].filter.traits) &
+            pair->is_sensor = ((items[swept[k].a].filter.traits | items[swept[k].b].filter.traits) &
                                WORLD_IS_SENSOR) != 0;
             set_impact(pair, &results[k++].touch);
         }
@@ -289,7 +290,7 @@ static abut_status add_self_pairs(abut_world *world) {
     for (size_t i = 0, k = 0; i < world->self_contacts.count || k < world->self_impacts.count;) {
         const uint32_t touching = i < world->self_contacts.count ? contacts[i].a : ABUT_NONE,
                        hit = k < world->self_impacts.count ? impacts[k].a : ABUT_NONE,
-                       id = touching < hit ? touching : hit;
+                       id = abut_world_index(touching) < abut_world_index(hit) ? touching : hit;
         abut_world_step_pair *pair = add_pair(world, id, id);
         if (!pair)
             return ABUT_ERROR_MEMORY;

@@ -290,7 +290,7 @@ static abut_status write_impacts(const abut_world *world, abut_world_impacts *im
         const world_item *a = &world_items(world)[pairs[i].a], *b = &world_items(world)[pairs[i].b];
         const bool sensor = has_sensor(a, b);
         if (touch->hit)
-            impacts->list[count++] = (abut_world_impact){pairs[i].a, pairs[i].b, sensor, *touch};
+            impacts->list[count++] = (abut_world_impact){a->id, b->id, sensor, *touch};
         if (!sensor)
             time = real_min(time, swept[i].safe);
     }
@@ -317,8 +317,12 @@ static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_p
     }
     status = abuti_world_download_characters(world);
     for (size_t i = 0; i < count && !status; i++) {
-        uint32_t id = ids ? ids[i] : (uint32_t)i;
-        status = abuti_world_check_id(function, world, id);
+        uint32_t id;
+        status = abuti_world_find_index(function, world, ids, i, &id);
+        if (!status && (world_items(world)[id].filter.traits & WORLD_IS_ASLEEP))
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: item %u is asleep; wake it before you sweep it", function,
+                                world_items(world)[id].id);
         if (!status)
             status =
                 abuti_world_place(function, &world_items(world)[id], &ends[i], &sweeps[id].end);

@@ -284,8 +284,8 @@ static abut_status sweep_self(abut_world *world, uint32_t id) {
         ABUTI_PUSH(world->context, &world->self_impacts, abut_world_step_pair);
     if (!pair)
         return ABUT_ERROR_MEMORY;
-    *pair = (abut_world_step_pair){.a = id,
-                                   .b = id,
+    *pair = (abut_world_step_pair){.a = item->id,
+                                   .b = item->id,
                                    .has_impact = true,
                                    .time = result.impact.time,
                                    .point = result.impact.point,

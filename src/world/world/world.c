@@ -7,6 +7,7 @@
 #include "device/array.h"
 #include "pair/pair.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 enum { MOVES_PER_TASK = 256 };
@@ -59,7 +60,7 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     made->contact = abut_contact_options_default();
     made->contact.skip_edges = ours.skip_edges;
     made->contact.keep_backfacing = ours.keep_backfacing;
-    made->first_free = ABUT_NONE;
+    made->first_free = made->last_free = ABUT_NONE;
     made->backend = ours.device ? &abuti_world_on_device : &abuti_world_on_cpu;
     if (made->backend->create)
         status = made->backend->create(made);
@@ -131,6 +132,10 @@ void abut_world_destroy(abut_world *world) {
                   world->members.data, world->starts.data, world->ends.data, world->impacts.data,
                   world->self_impacts.data, world->self_contacts.data, world->step_contacts.data,
                   world->step_pairs.data);
+    const world_pair_set sets[3] = {world->asleep, world->divided[0], world->divided[1]};
+    for (int i = 0; i < 3; i++)
+        ABUTI_RELEASE(context, sets[i].contacts.data, sets[i].touches.data,
+                      sets[i].pair_records.data, sets[i].reported.data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
         const world_results *results = &world->results[i];
         ABUTI_RELEASE(context, world->pair_chunks[i].list.data, results->contacts.data,
@@ -205,6 +210,7 @@ static bool is_at_rest(const world_item *item, const abut_pose *there) {
 /* ---- add and remove ---- */
 
 void abuti_world_new_state(abut_world *world, world_item *item) {
+    abuti_world_wake(world, item);
     item->state = ++world->changes;
     item->field_updates = item->body.field ? item->body.field->updates : 0;
 }
@@ -219,6 +225,8 @@ bool abuti_world_set_place(abut_world *world, world_item *item, const world_plac
 
 void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
+    items |= world->has_woken;
+    world->has_woken = false;
     if (items) {
         world->has_last_pairs = false;
         world->has_old_bodies = true;
@@ -349,6 +357,8 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
         made->local = c->kind == ABUT_COLLIDER_BODY ? box_of_body(&made->body, made->bvh)
                                                     : abuti_collider_bounds(c);
     }
+    if (!status && c->kind == ABUT_COLLIDER_BOX && item->is_sensor)
+        status = abuti_world_core(world->context, made);
     if (!status && made->method->add)
         status = made->method->add(world, made);
     if (!status)
@@ -381,6 +391,25 @@ static abut_status make_item(const char *function, abut_world *world, const abut
     return status;
 }
 
+/* Removes the first free index from the list, and returns the id of its next item. */
+static uint32_t take_free_index(abut_world *world) {
+    const world_item *item = &world_items(world)[world->first_free];
+    world->first_free = item->next;
+    if (world->first_free == ABUT_NONE)
+        world->last_free = ABUT_NONE;
+    return item->id;
+}
+
+void abuti_world_free_index(abut_world *world, uint32_t index) {
+    world_item *items = world_items(world);
+    items[index].next = ABUT_NONE;
+    if (world->last_free == ABUT_NONE)
+        world->first_free = index;
+    else
+        items[world->last_free].next = index;
+    world->last_free = index;
+}
+
 abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id) {
     world_item made;
     if (!world || !item || !id)
@@ -390,11 +419,13 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
         return status;
     const uint32_t at =
         world->first_free != ABUT_NONE ? world->first_free : (uint32_t)world->items.count;
-    if (at >= INT32_MAX)
+    made.id = at;
+    if (at >= ABUT_WORLD_ITEMS_MAX)
         status = abuti_fail(ABUT_ERROR_LIMIT,
-                            "abut_world_add: the world has 2^31 - 1 items, which is the limit");
+                            "abut_world_add: the world has %" PRIu32 " items, which is the limit",
+                            ABUT_WORLD_ITEMS_MAX);
     else if (at < world->items.count)
-        world->first_free = world_items(world)[at].next;
+        made.id = take_free_index(world);
     else if (!ABUTI_PUSH(world->context, &world->items, world_item))
         status = ABUT_ERROR_MEMORY;
     if (status) {
@@ -406,7 +437,7 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     world_items(world)[at] = made;
     count_item(world, &made, 1);
     abuti_world_changed(world, true);
-    *id = at;
+    *id = made.id;
     return ABUT_OK;
 }
 
@@ -434,12 +465,14 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
     world_item made;
     if (!world || !item)
         return abuti_null(__func__, world ? "item" : "world");
+    const uint32_t at = abut_world_index(id);
     abut_status status = abuti_world_check_id("abut_world_replace", world, id);
     if (!status)
-        status = make_item("abut_world_replace", world, item, world_items(world)[id].asset, &made);
+        status = make_item("abut_world_replace", world, item, world_items(world)[at].asset, &made);
     if (status)
         return status;
-    world_item *old = &world_items(world)[id];
+    world_item *old = &world_items(world)[at];
+    made.id = id;
     made.ignored = old->ignored;
     if (same_shape(old, &made)) {
         made.serial = old->serial;
@@ -448,6 +481,7 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
     } else {
         made.serial = world->serial_count++;
     }
+    abuti_world_wake(world, old);
     abuti_world_new_state(world, &made);
     count_item(world, old, UINT32_MAX);
     release_item(world, old);
@@ -457,10 +491,35 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
     return ABUT_OK;
 }
 
+static bool is_valid_id(const abut_world *world, uint32_t id) {
+    const uint32_t at = abut_world_index(id);
+    return at < world->items.count && world_items(world)[at].used &&
+           world_items(world)[at].id == id;
+}
+
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id) {
-    if (id < world->items.count && world_items(world)[id].used)
+    const uint32_t at = abut_world_index(id);
+    if (is_valid_id(world, id))
         return ABUT_OK;
+    if (at < world->items.count && world_items(world)[at].used)
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: there is no item %u in the world; if it was an item, it was removed, "
+            "and its index %u now belongs to item %u",
+            function, id, at, world_items(world)[at].id);
     return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no item %u in the world", function, id);
+}
+
+abut_status abuti_world_find_index(const char *function, const abut_world *world,
+                                   const uint32_t *ids, size_t i, uint32_t *index) {
+    *index = ids ? abut_world_index(ids[i]) : (uint32_t)i;
+    if (ids)
+        return abuti_world_check_id(function, world, ids[i]);
+    return world_items(world)[i].used
+               ? ABUT_OK
+               : abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: ids is null, but there is no item with the index %zu", function,
+                            i);
 }
 
 abut_status abuti_world_check_pair(const char *function, const abut_world *world, uint32_t a,
@@ -482,19 +541,35 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
     if (status || (status = abuti_world_check_id(__func__, world, id)) ||
         (status = world->backend->download_poses(world)))
         return status;
-    abuti_world_clear_ignored(world, id);
-    count_item(world, &world_items(world)[id], UINT32_MAX);
-    release_item(world, &world_items(world)[id]);
-    world_items(world)[id].used = false;
-    world_items(world)[id].next = world->first_free;
-    world->first_free = id;
+    const uint32_t at = abut_world_index(id);
+    world_item *item = &world_items(world)[at];
+    abuti_world_clear_ignored(world, at);
+    abuti_world_wake(world, item);
+    world->has_old_asleep |= world->asleep_count > 0; /* a static item may have pairs set aside */
+    count_item(world, item, UINT32_MAX);
+    release_item(world, item);
+    item->used = false;
+    item->id += (uint32_t)1 << ABUT_WORLD_INDEX_BITS;
+    abuti_world_free_index(world, at);
     abuti_world_changed(world, true);
     return ABUT_OK;
 }
 
 void *abut_world_get_user(const abut_world *world, uint32_t id) {
-    const bool exists = world && id < world->items.count && world_items(world)[id].used;
-    return exists ? world_items(world)[id].is.user : NULL;
+    return world && is_valid_id(world, id) ? world_items(world)[abut_world_index(id)].is.user
+                                           : NULL;
+}
+
+abut_status abut_world_ids(const abut_world *world, abut_index_list *ids) {
+    if (!world)
+        return abuti_null(__func__, "world");
+    abut_status status = ABUTI_LIST_CHECK(__func__, "ids", ids);
+    if (status || (status = abuti_world_check_idle(__func__, world)) ||
+        (status = ABUTI_LIST_COUNT(__func__, "ids", ids, world->items.count)))
+        return status;
+    for (size_t i = 0; i < world->items.count; i++)
+        ids->list[i] = world_items(world)[i].used ? world_items(world)[i].id : ABUT_NONE;
+    return ABUT_OK;
 }
 
 /* ---- move ---- */
@@ -506,17 +581,14 @@ typedef struct move_task {
     abut_status chunks[WORLD_CHUNKS];
 } move_task;
 
-static uint32_t move_id(const move_task *m, size_t i) {
-    return m->ids ? m->ids[i] : (uint32_t)i;
-}
-
 static abut_status place_moved_item(const move_task *m, size_t i) {
     world_place *to = (world_place *)m->world->places.data + i;
-    uint32_t id = move_id(m, i);
-    abut_status status = abuti_world_check_id("abut_world_set_poses", m->world, id);
+    uint32_t index;
+    abut_status status =
+        abuti_world_find_index("abut_world_set_poses", m->world, m->ids, i, &index);
     if (status)
         return status;
-    const world_item *item = &world_items(m->world)[id];
+    const world_item *item = &world_items(m->world)[index];
     if (!world_is_sheet(item) && !is_at_rest(item, &m->poses[i]))
         return abuti_world_place("abut_world_set_poses", item, &m->poses[i], to);
     *to = item->at;
@@ -548,8 +620,10 @@ abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_
         return status;
     bool moved = false;
     for (size_t i = 0; i < count; i++)
-        moved |= abuti_world_set_place(world, &world_items(world)[move_id(&m, i)],
-                                       (const world_place *)world->places.data + i);
+        moved |=
+            abuti_world_set_place(world,
+                                  &world_items(world)[ids ? abut_world_index(ids[i]) : (uint32_t)i],
+                                  (const world_place *)world->places.data + i);
     if (moved)
         abuti_world_changed(world, false);
     return ABUT_OK;
@@ -629,7 +703,7 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
         (status = abuti_world_check_id(function, world, id)) ||
         (status = world->backend->download_poses(world)))
         return status;
-    world_item *item = &world_items(world)[id];
+    world_item *item = &world_items(world)[abut_world_index(id)];
     const bool character = item->method->deform != NULL;
     if (!character && !(item->asset && item->asset->deforms))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -691,7 +765,15 @@ abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *pairs) {
     abuti_world_leave(world, before);
     if (status)
         return status;
-    return ABUTI_LIST_WRITE(__func__, "pairs", pairs, world->pairs.data, world->pairs.count);
+    status = ABUTI_LIST_COUNT(__func__, "pairs", pairs, world->pairs.count);
+    if (status)
+        return status;
+    const world_item *items = world_items(world);
+    for (size_t i = 0; i < world->pairs.count; i++) {
+        const abut_world_pair *pair = (const abut_world_pair *)world->pairs.data + i;
+        pairs->list[i] = (abut_world_pair){items[pair->a].id, items[pair->b].id};
+    }
+    return ABUT_OK;
 }
 
 abut_status abut_world_get_device_contacts(abut_world *world,

@@ -13,7 +13,7 @@ struct cloth_saved_state;
 
 /* A member of the sweep of all shapes. */
 typedef struct world_member {
-    uint32_t id;
+    uint32_t id;     /* its index */
     size_t first;    /* its first vertex */
     abut_mesh *mesh; /* owned */
 } world_member;
@@ -64,7 +64,8 @@ typedef struct world_track {
 
 typedef struct world_item {
     bool used;
-    uint32_t next; /* next free item, if not used */
+    uint32_t id;   /* of the item; if not used, of the next item with this index */
+    uint32_t next; /* index of the next free item, if not used */
     abut_collider_kind kind;
     world_filter filter;
     uint32_t ignored;           /* number of ignored pairs with it */
@@ -92,6 +93,7 @@ typedef struct world_item {
     bool is_on_device;      /* its field and samples are on the device, with these indices */
     world_parts device_parts;
     world_track *track; /* owned; null: no step has needed it */
+    bool sleeps_later;  /* while sleep is suspended */
 } world_item;
 
 /* The margin of a pair: that of the world plus those of both items. */
@@ -136,10 +138,10 @@ typedef struct world_touch {
 /* The inputs from which the contacts of a pair were computed. The contacts are valid as long as
  * these are unchanged. */
 typedef struct world_pair_record {
-    abut_world_pair pair;
-    uint64_t state[2]; /* of a and b; zeros: the contacts also depend on other items */
-    size_t touch;      /* index of its touch; SIZE_MAX: it has no contacts */
-    vec3 hint;         /* for exact patches: reproduces the contacts, state.c */
+    abut_world_pair pair; /* indices */
+    uint64_t state[2];    /* of a and b; zeros: the contacts also depend on other items */
+    size_t touch;         /* index of its touch; SIZE_MAX: it has no contacts */
+    vec3 hint;            /* for exact patches: reproduces the contacts, state.c */
     abut_reliability reliability;
 } world_pair_record;
 
@@ -160,6 +162,12 @@ typedef struct world_serial_result {
     abut_reliability reliability;
 } world_serial_result;
 
+/* What is known of the pairs of the last search, sorted: the lists have the types of the same
+ * members of abut_world. */
+typedef struct world_pair_set {
+    abuti_vector contacts, touches, pair_records, reported;
+} world_pair_set;
+
 /* The k-d trees of the items of each motion class, broad_phase.c. */
 enum { WORLD_CLASSES = 3 };
 typedef struct world_tree {
@@ -177,12 +185,12 @@ typedef struct world_backend world_backend;
 struct abut_world {
     abut_context *context; /* reference */
     abut_world_options options;
-    abut_contact_options contact; /* of all pairs, without the margin */
-    abuti_vector items;           /* world_item */
-    uint32_t first_free;          /* ABUT_NONE: none */
-    uint64_t serial_count;        /* items that were ever added */
-    uint64_t changes;             /* number of changes of shapes and poses so far */
-    uint32_t resting_sensors;     /* sensors that are not dynamic */
+    abut_contact_options contact;   /* of all pairs, without the margin */
+    abuti_vector items;             /* world_item, by index */
+    uint32_t first_free, last_free; /* indices; ABUT_NONE: none. The first one is used next */
+    uint64_t serial_count;          /* items that were ever added */
+    uint64_t changes;               /* number of changes of shapes and poses so far */
+    uint32_t resting_sensors;       /* sensors that are not dynamic */
     uint32_t characters;
     abuti_vector assets;        /* world_asset *: of all meshes; owned */
     struct abut_layers *layers; /* of all meshes with the method layers; null: none yet */
@@ -196,7 +204,7 @@ struct abut_world {
     world_tree tree;
     abuti_vector keys, spare; /* scratch */
     world_chunk pair_chunks[WORLD_CHUNKS];
-    abuti_vector pairs;  /* abut_world_pair */
+    abuti_vector pairs;  /* abut_world_pair, of indices */
     bool has_pairs;      /* the list is valid for the current items and poses */
     bool has_last_pairs; /* it is valid for the current items at `paired_state` */
 
@@ -213,12 +221,17 @@ struct abut_world {
     bool has_reported;                            /* `reported` equals `touches` */
     abut_reliability reliability;
     bool has_contacts;
-    abuti_vector hints;   /* vec3: by pair, from a saved state */
+    abuti_vector hints;        /* vec3: by pair, from a saved state */
+    world_pair_set asleep;     /* pairs that are set aside, sleep.c */
+    world_pair_set divided[2]; /* scratch */
+    uint32_t asleep_count;     /* items */
+    bool has_old_asleep;       /* the pairs set aside are those of other items */
+    bool has_woken;            /* items fell asleep or woke since abuti_world_changed() */
     const vec3 *repeated; /* the same while contacts are recomputed with them; otherwise null */
 
     /* Steps. */
     abuti_vector sweeps;        /* world_sweep: by item */
-    abuti_vector sweep_pairs;   /* abut_world_pair */
+    abuti_vector sweep_pairs;   /* abut_world_pair, of indices */
     abuti_vector swept;         /* world_swept: by sweep pair, sweep.c */
     struct abut_sweep *shapes;  /* of all members, sweep_shapes.c; null: none */
     abuti_vector members;       /* world_member */
@@ -253,10 +266,13 @@ static inline abut_contacts world_contacts_of(const abut_patches *to) {
                            .capacity = to->contacts.capacity};
 }
 
-/* Compares abut_world_pair, or structs that begin with one. */
+/* Compares the indices of abut_world_pair, which has ids or indices, or of structs that begin with
+ * one. */
 static inline int world_compare_pairs(const void *x, const void *y) {
     const abut_world_pair *p = x, *q = y;
-    return p->a != q->a ? (p->a < q->a ? -1 : 1) : (p->b > q->b) - (p->b < q->b);
+    const uint32_t a = abut_world_index(p->a), b = abut_world_index(p->b),
+                   c = abut_world_index(q->a), d = abut_world_index(q->b);
+    return a != c ? (a < c ? -1 : 1) : (b > d) - (b < d);
 }
 
 /* The element of a sorted list that equals a key, or null. */
@@ -371,6 +387,11 @@ abut_status abuti_world_examine_again(world_asset *asset);
  * may be inside a mesh with holes. */
 abut_status abuti_world_limit_guarantee(const world_item *a, const world_item *b,
                                         abut_world_pair_info *info);
+/* Tests whether the pair of a sensor touches, without contacts if both items have triangles. The
+ * lists are scratch memory; their counts do not change. */
+abut_status abuti_world_test_sensor(const world_call *call, abuti_vector *contacts,
+                                    abuti_vector *patches, bool *touches,
+                                    abut_reliability *reliability);
 /* Computes the patch of a point (without radius) and a primitive at its pose. `depth` is minus
  * infinity if it is not within the margin. Also validates the primitive. */
 abut_status abuti_world_point_in_primitive(vec3 point, const abut_collider *primitive,
@@ -408,8 +429,22 @@ void abuti_world_set_reported(abut_world *world);
 world_filter abuti_world_filter(const abut_world *world, const world_item *item);
 /* Whether two items, neither of them ABUT_NONE, are tested if their boxes overlap. */
 bool abuti_world_should_test(const abut_world *world, uint32_t a, uint32_t b);
+/* Whether the filter of the caller accepts two items. */
+bool abuti_world_accepts(const abut_world *world, uint32_t a, uint32_t b);
 /* Removes the ignored pairs of an item. */
 void abuti_world_clear_ignored(abut_world *world, uint32_t id);
+
+/* ---- sleep.c ---- */
+
+/* Sets the flag of an item. The caller then calls abuti_world_changed(). */
+void abuti_world_wake(abut_world *world, world_item *item);
+void abuti_world_let_sleep(abut_world *world, world_item *item);
+/* Wakes all items, and lets those sleep again that slept, or whose flag is set. */
+void abuti_world_suspend_sleep(abut_world *world);
+void abuti_world_resume_sleep(abut_world *world);
+/* Sets the pairs of sleeping items aside and takes those of others back, unless this is done. On
+ * failure nothing changes. */
+abut_status abuti_world_divide_pairs(abut_world *world);
 
 /* ---- mesh.c ---- */
 
@@ -517,10 +552,16 @@ abut_status abuti_world_check_idle(const char *function, const abut_world *world
 /* The same. From here on, work uses the context of the world, and other calls fail. */
 abut_status abuti_world_enter(const char *function, abut_world *world, abut_context **before);
 void abuti_world_leave(abut_world *world, abut_context *before);
+/* Internal functions use indices. These functions validate an id. */
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
-/* Fails if a call is in progress, or a and b are not two items. */
+/* Stores the index of ids[i]; without ids, this is i. */
+abut_status abuti_world_find_index(const char *function, const abut_world *world,
+                                   const uint32_t *ids, size_t i, uint32_t *index);
+/* Fails if a call is in progress, or a and b are not the ids of two items. */
 abut_status abuti_world_check_pair(const char *function, const abut_world *world, uint32_t a,
                                    uint32_t b);
+/* Appends an index to the list of free ones. */
+void abuti_world_free_index(abut_world *world, uint32_t index);
 /* The size of the shape of a primitive without references; 0 for other kinds. */
 size_t abuti_world_primitive_bytes(abut_collider_kind kind);
 /* The collider of an item at a pose. */

@@ -6,6 +6,7 @@
  * world_box_keys      keys by which items are sorted along an axis
  * world_find_pairs    items whose boxes overlap: sort and sweep (Baraff 1992, section 5.2)
  * world_place_pairs   moves pairs to the range of their lower item, where they are sorted
+ * world_name_items    replaces indices in pairs and contacts by ids
  *
  * Keys are floats, rounded outwards. Boxes are compared as the doubles of the host.
  */
@@ -153,6 +154,21 @@ __kernel void world_place_pairs(__global const world_found_pair *met, __global c
     world_found_pair m = met[i];
     pairs[first[m.a] + m.rank].a = m.a;
     pairs[first[m.a] + m.rank].b = m.b;
+}
+
+/* Replaces indices of items by their ids. */
+__kernel void world_name_items(__global const world_body *bodies, __global world_two *pairs,
+                               uint pair_count, __global world_contact *contacts,
+                               uint contact_count) {
+    uint i = (uint)get_global_id(0);
+    if (i < pair_count) {
+        pairs[i].a = bodies[pairs[i].a].id;
+        pairs[i].b = bodies[pairs[i].b].id;
+    }
+    if (i < contact_count) {
+        contacts[i].a = bodies[contacts[i].a].id;
+        contacts[i].b = bodies[contacts[i].b].id;
+    }
 }
 
 #endif

@@ -26,6 +26,7 @@ typedef uint64_t word64;
 typedef struct world_filter {
     word32 group, mask; /* neither is 0 */
     word32 traits;      /* a sum of WORLD_IS_... and WORLD_HAS_... */
+    word32 family;      /* 0: none */
 } world_filter;
 
 enum {
@@ -42,15 +43,19 @@ enum {
     WORLD_HAS_MAP = 1024,
     WORLD_HAS_LAYERS = 2048,
     WORLD_PREFERS_FIELD = 4096,
-    WORLD_HAS_VERTICES = 8192 /* a mesh whose vertices and edges are tested against fields */
+    WORLD_HAS_VERTICES = 8192, /* a mesh whose vertices and edges are tested against fields */
+    WORLD_IS_ASLEEP = 16384
 };
 
-/* By motion, groups and masks. */
+/* By motion, sleep, groups and masks, and families. */
 static inline bool world_may_collide(const world_filter *f, const world_filter *g) {
     const word32 either = f->traits | g->traits, both = f->traits & g->traits;
+    if ((f->traits & (WORLD_IS_STATIC | WORLD_IS_ASLEEP)) &&
+        (g->traits & (WORLD_IS_STATIC | WORLD_IS_ASLEEP)))
+        return false;
     if (!(either & WORLD_IS_DYNAMIC) && (!(either & WORLD_IS_SENSOR) || (both & WORLD_IS_STATIC)))
         return false;
-    return (f->group & g->mask) && (g->group & f->mask);
+    return (f->group & g->mask) && (g->group & f->mask) && (!f->family || f->family != g->family);
 }
 
 /* Whether two bodies can be tested by fields. */
@@ -98,6 +103,7 @@ typedef struct world_body {
     real margin; /* of the item, as in world_item */
     world_filter filter;
     word32 ignored; /* number of ignored pairs with it */
+    word32 id;
 } world_body;
 
 /* Two items that overlap, and the index among the pairs of a. */

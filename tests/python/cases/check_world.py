@@ -65,6 +65,62 @@ class Worlds(unittest.TestCase):
         with self.assertRaises(abut.ArgumentError):
             world.add(ball, margin=-1)
 
+    def test_ids_are_not_used_again(self):
+        def build():
+            world = abut.World()
+            for x in range(3):
+                world.add(abut.Sphere(0.6), [x, 0, 0, 0, 0, 0, 1], user=x)
+            return world
+
+        world = build()
+        self.assertEqual(world.bodies, [0, 1, 2])
+        world.remove(1)
+        again = world.add(abut.Sphere(0.6), [1, 0, 0, 0, 0, 0, 1], user="again")
+        self.assertEqual((again, world.bodies), (1 + (1 << 22), [0, again, 2]))
+        self.assertEqual(world.step().pairs.tolist(), [[0, again], [again, 2]])
+        with self.assertRaisesRegex(abut.ArgumentError, f"now belongs to body {again}"):
+            world.set_poses({1: [0, 0, 0, 0, 0, 0, 1]})
+        with self.assertRaises(abut.ArgumentError):
+            world.user(1)
+        # A restored world has the ids of the saved one.
+        other = build()
+        other.restore(world.save())
+        self.assertEqual((other.bodies, other.user(again)), ([0, again, 2], 1))
+        self.assertEqual(other.step().pairs.tolist(), [[0, again], [again, 2]])
+        other.remove(again)
+        self.assertEqual(other.bodies, [0, 2])
+
+    def test_filters(self):
+        calls = []
+
+        def accept(a, b):
+            calls.append((a, b))
+            return (a, b) != (0, 1)
+
+        world = abut.World(accept=accept)
+        for x in range(4):
+            world.add(abut.Sphere(0.6), [x, 0, 0, 0, 0, 0, 1], family=7 if x > 1 else 0)
+        self.assertEqual(world.step().pairs.tolist(), [[1, 2]])  # 2 and 3 are a family
+        self.assertEqual(calls, [(0, 1), (1, 2)])
+        self.assertEqual(world.pair_info(0, 1).guarantee, "none")
+        self.assertIn("accept", world.pair_info(0, 1).reason)
+        self.assertIn("families", world.pair_info(2, 3).reason)
+
+        def fail(a, b):
+            raise KeyError(a)
+
+        broken = abut.World(accept=fail)
+        for x in range(2):
+            broken.add(abut.Sphere(0.6), [x, 0, 0, 0, 0, 0, 1])
+        for call in (
+            broken.pairs,
+            lambda: broken.step({0: [0.1, 0, 0, 0, 0, 0, 1]}),
+            lambda: broken.step({0: [0.2, 0, 0, 0, 0, 0, 1]}, seconds=1),
+            lambda: broken.sweep({0: [0.1, 0, 0, 0, 0, 0, 1]}),
+        ):
+            with self.assertRaises(KeyError):
+                call()
+
     def test_methods(self):
         ball, box = abut.shape("icosphere", radius=1, segments=8), abut.shape("box", segments=4)
         for method, guarantee in (("exact", "complete"), ("field", "sampled"), ("map", "complete"), ("layers", "complete")):
@@ -169,7 +225,7 @@ class Worlds(unittest.TestCase):
         world.replace(a, box, motion="kinematic")
         self.assertEqual(len(world.step().pairs), 0)
         world.remove(b)
-        self.assertEqual((world.bodies, world.add(box)), ([a], b))
+        self.assertEqual((world.bodies, world.add(box)), ([a], b + (1 << 22)))
 
     def test_sweeps(self):
         box, world = abut.shape("box"), abut.World()

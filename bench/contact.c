@@ -1,7 +1,8 @@
 /* Cases: contacts of two fields of 64^3 with 500 samples each, one of them at random poses of
  * which about half overlap; the same against spheres. Exact patches of stacked cubes, with an
  * offset and rotated, of balls that overlap by a twentieth, and of the solid teapot at these
- * poses; and the time of impact of that teapot with itself along a path past it. Primitives with
+ * poses; and the time of impact of that teapot with itself along a path past it. Cubes of 768
+ * triangles that slide along each other at a gap of 1e-6, every other one spinning. Primitives with
  * each other: stacked boxes, all kinds with a box, hulls of a ball; and the solid teapot with
  * balls, floors and boxes. */
 #include "bench.h"
@@ -9,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BODIES, CUBES, BALLS, TEAPOTS, RIGID };
+enum { BODIES, CUBES, BALLS, TEAPOTS, RIGID, SLIDING };
 /* Pairs of primitives; and a mesh with them. */
 enum { SOLIDS = 16, WITH_MESH = 32 };
 
@@ -174,6 +175,37 @@ static abut_status rigid_run(bench_state *state) {
     return ABUT_OK;
 }
 
+static abut_status sliding_setup(bench_state *state) {
+    contact_data *data = state->data;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = (abut_vec3){1, 1, 1};
+    shape.segments = state->quick ? 2 : 8;
+    data->count = state->quick ? 10 : 200;
+    state->elements = data->count;
+    MAKE(data->mesh, abut_shape_create(state->context, &shape, &data->mesh));
+    MAKE(data->bvh, abut_bvh_create(data->mesh, NULL, &data->bvh));
+    return ABUT_OK;
+}
+
+static abut_status sliding_run(bench_state *state) {
+    contact_data *data = state->data;
+    const abut_collider rests = abut_collider_from_bvh(data->bvh, abut_pose_identity());
+    uint64_t random = 9;
+    for (uint32_t i = 0; i < data->count; i++) {
+        abut_pose from = {{0, 0, 0, 1}, {0, 0, 1 + 1e-6}}, to = from;
+        from.translation.x = bench_random_real(&random, -0.4, 0.4);
+        from.translation.y = bench_random_real(&random, -0.4, 0.4);
+        to.translation.x = bench_random_real(&random, -0.4, 0.4);
+        to.translation.y = bench_random_real(&random, -0.4, 0.4);
+        to.rotation.z = i % 2 ? bench_random_real(&random, -0.5, 0.5) : 0;
+        const abut_collider moves = abut_collider_from_bvh(data->bvh, from);
+        abut_sweep_rigid_result touch;
+        TRY(abut_sweep_rigid(&moves, &to, &rests, NULL, NULL, &touch));
+        state->hash = bench_hash(state->hash, &touch.hit, sizeof touch.hit);
+    }
+    return ABUT_OK;
+}
+
 /* ---- fields ---- */
 
 static abut_status touch(bench_state *state, uint32_t i) {
@@ -218,5 +250,6 @@ const bench_case bench_contact_cases[] = {
     SOLID("contact/solids-teapot-sphere", WITH_MESH + ABUT_COLLIDER_SPHERE),
     SOLID("contact/solids-teapot-box", WITH_MESH + ABUT_COLLIDER_BOX),
     CONTACT("sweep/rigid-teapot", patch_setup, rigid_run, RIGID),
+    CONTACT("sweep/rigid-sliding", sliding_setup, sliding_run, SLIDING),
     {.name = NULL},
 };

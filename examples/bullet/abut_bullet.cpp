@@ -1,11 +1,9 @@
 // See abut_bullet.h.
 #include "abut_bullet.h"
 
+#include <LinearMath/btTransformUtil.h>
 #include <algorithm>
 #include <cstdio>
-#include <memory>
-#include <new>
-#include <vector>
 
 namespace abut_bullet {
 
@@ -19,12 +17,9 @@ abut_vec3 to_abut(const btVector3 &v) {
     return {v.x(), v.y(), v.z()};
 }
 
-abut_collider to_collider(const btCollisionObjectWrapper *object) {
-    const btTransform &t = object->getWorldTransform();
-    btQuaternion q = t.getRotation();
-    const auto *shape = static_cast<const mesh_shape *>(object->getCollisionShape());
-    return abut_collider_from_bvh(shape->bvh,
-                                  {{q.x(), q.y(), q.z(), q.w()}, to_abut(t.getOrigin())});
+abut_pose to_pose(const btTransform &t) {
+    const btQuaternion q = t.getRotation();
+    return {{q.x(), q.y(), q.z(), q.w()}, to_abut(t.getOrigin())};
 }
 
 } // namespace
@@ -80,165 +75,178 @@ void mesh_shape::processAllTriangles(btTriangleCallback *callback, const btVecto
     }
 }
 
-// ---- contacts ----
+// ---- the dispatcher ----
 
-namespace {
+mesh_dispatcher::mesh_dispatcher(btCollisionConfiguration *configuration, btScalar gap)
+    : btCollisionDispatcher(configuration), margin(gap) {
+    abut_world_options options = abut_world_options_default();
+    options.margin = gap;
+    if (abut_world_create(nullptr, &options, &world))
+        std::fprintf(stderr, "abut_bullet: %s\n", abut_last_error());
+}
 
-// Two bodies whose boxes overlap, as long as they do.
-class overlapping_pair {
-  public:
-    explicit overlapping_pair(btDispatcher *owner) : dispatcher(owner) {}
-    ~overlapping_pair() {
-        for (btPersistentManifold *manifold : manifolds)
-            dispatcher->releaseManifold(manifold);
+mesh_dispatcher::~mesh_dispatcher() {
+    release_manifolds();
+    abut_world_destroy(world);
+}
+
+bool mesh_dispatcher::add(btCollisionObject *body) {
+    abut_world_item item = abut_world_item_default();
+    uint32_t id = 0;
+    const auto *shape = static_cast<const mesh_shape *>(body->getCollisionShape());
+    item.collider = abut_collider_from_bvh(shape->bvh, to_pose(body->getWorldTransform()));
+    item.motion = body->isStaticObject() ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC;
+    if (!world || abut_world_add(world, &item, &id))
+        return false;
+    bodies.resize(std::max<size_t>(bodies.size(), id + 1), nullptr);
+    bodies[id] = body;
+    return true;
+}
+
+void mesh_dispatcher::remove(btCollisionObject *body) {
+    const auto at = std::find(bodies.begin(), bodies.end(), body);
+    if (at == bodies.end() || abut_world_remove(world, uint32_t(at - bodies.begin())))
+        return;
+    *at = nullptr;
+    release_manifolds();
+}
+
+void mesh_dispatcher::release_manifolds() {
+    for (btPersistentManifold *manifold : manifolds)
+        releaseManifold(manifold);
+    manifolds.clear();
+    keys.clear();
+}
+
+void mesh_dispatcher::keep_old() {
+    size_t i = 0;
+    old.clear();
+    for (const btPersistentManifold *manifold : manifolds)
+        for (int k = 0; k < manifold->getNumContacts(); k++)
+            old.emplace(keys[i++], manifold->getContactPoint(k));
+    release_manifolds();
+}
+
+// Contacts of a pair come one after the other. abut's points are halfway between both surfaces,
+// Bullet's on each of them.
+void mesh_dispatcher::add_point(uint32_t a, uint32_t b, const abut_vec3 &at,
+                                const abut_vec3 &direction, double depth, const contact_key &key) {
+    btPersistentManifold *manifold = manifolds.empty() ? nullptr : manifolds.back();
+    if (!manifold || manifold->getBody0() != bodies[a] || manifold->getBody1() != bodies[b] ||
+        manifold->getNumContacts() == MANIFOLD_CACHE_SIZE) {
+        manifold = getNewManifold(bodies[a], bodies[b]);
+        manifolds.push_back(manifold);
     }
-    overlapping_pair(const overlapping_pair &) = delete;
-    overlapping_pair &operator=(const overlapping_pair &) = delete;
+    const btVector3 normal = to_bullet(direction), middle = to_bullet(at);
+    const btScalar distance = btScalar(-depth);
+    const btVector3 on_a = middle + normal * (0.5f * distance),
+                    on_b = middle - normal * (0.5f * distance);
+    btManifoldPoint point(bodies[a]->getWorldTransform().invXform(on_a),
+                          bodies[b]->getWorldTransform().invXform(on_b), normal, distance);
+    point.m_positionWorldOnA = on_a;
+    point.m_positionWorldOnB = on_b;
+    point.m_combinedFriction = btManifoldResult::calculateCombinedFriction(bodies[a], bodies[b]);
+    point.m_combinedRestitution =
+        btManifoldResult::calculateCombinedRestitution(bodies[a], bodies[b]);
+    const auto last = old.find(key); // warm start
+    if (last != old.end()) {
+        point.m_appliedImpulse = last->second.m_appliedImpulse;
+        point.m_prevRHS = last->second.m_prevRHS;
+        point.m_appliedImpulseLateral1 = last->second.m_appliedImpulseLateral1;
+        point.m_appliedImpulseLateral2 = last->second.m_appliedImpulseLateral2;
+        point.m_lifeTime = last->second.m_lifeTime + 1;
+    }
+    manifold->addManifoldPoint(point, true); // gaps too
+    keys.push_back(key);
+}
 
-    std::vector<btPersistentManifold *> manifolds; // one per patch
-
-    void process(const btCollisionObjectWrapper *first, const btCollisionObjectWrapper *second) {
-        size_t used = 0;
-        find(first, second);
-        keep_old();
-        for (uint64_t p = 0; p < found.patches.count; p++) {
-            const abut_patch &patch = patches[p];
-            btPersistentManifold *manifold =
-                manifold_at(used++, first->getCollisionObject(), second->getCollisionObject());
-            for (uint32_t i = 0; i < std::min<uint32_t>(patch.count, MANIFOLD_CACHE_SIZE); i++)
-                add(manifold, first, second, contacts[patch.first + i]);
+bool mesh_dispatcher::set_poses() {
+    std::vector<uint32_t> ids;
+    std::vector<abut_pose> poses;
+    for (uint32_t i = 0; i < bodies.size(); i++)
+        if (bodies[i]) {
+            ids.push_back(i);
+            poses.push_back(to_pose(bodies[i]->getWorldTransform()));
         }
-        for (; manifolds.size() > used; manifolds.pop_back())
-            dispatcher->releaseManifold(manifolds.back());
+    return !abut_world_set_poses(world, ids.data(), abut_array_host(poses.data()), ids.size());
+}
+
+bool mesh_dispatcher::find_contacts() {
+    abut_contacts found = abut_contacts_default();
+    abut_status status;
+    do {
+        contacts.resize(std::max<size_t>(contacts.size(), found.count));
+        found.list = contacts.data();
+        found.capacity = contacts.size();
+        status = abut_world_contacts(world, &found);
+    } while (status == ABUT_ERROR_BUFFER);
+    for (uint64_t i = 0; i < found.count && !status; i++) {
+        const abut_contact &c = contacts[i];
+        add_point(c.a, c.b, c.point, c.normal, c.depth, {c.a, c.b, c.id});
     }
+    return !status;
+}
 
-  private:
-    btDispatcher *dispatcher;
-    std::vector<btManifoldPoint> old;
-    std::vector<abut_patch> patches{8};
-    std::vector<abut_contact> contacts{32};
-    abut_patches found = abut_patches_default();
-    abut_vec3 hint = {0, 0, 0}; // contact normal of the first patch in the previous step
-
-    void find(const btCollisionObjectWrapper *first, const btCollisionObjectWrapper *second) {
-        abut_collider a = to_collider(first), b = to_collider(second);
-        abut_patch_options options = abut_patch_options_default();
-        options.margin = std::max(first->getCollisionShape()->getMargin(),
-                                  second->getCollisionShape()->getMargin());
-        options.hint = hint;
-        abut_status status = ABUT_ERROR_BUFFER;
-        while (status == ABUT_ERROR_BUFFER) {
-            patches.resize(std::max<size_t>(patches.size(), found.patches.count));
-            contacts.resize(std::max<size_t>(contacts.size(), found.contacts.count));
-            found = abut_patches_default();
-            found.patches = {patches.data(), patches.size(), 0};
-            found.contacts = {contacts.data(), contacts.size(), 0};
-            status = abut_contact_find(&a, &b, &options, &found);
+// Impacts of bodies that move far in a step are gaps, too: bodies may approach until they touch.
+bool mesh_dispatcher::sweep(btScalar seconds) {
+    std::vector<uint32_t> ids;
+    std::vector<abut_pose> ends;
+    for (uint32_t i = 0; i < bodies.size(); i++) {
+        const btRigidBody *body = btRigidBody::upcast(bodies[i]);
+        btTransform end;
+        if (!body || body->isStaticOrKinematicObject())
+            continue;
+        const auto *shape = static_cast<const mesh_shape *>(body->getCollisionShape());
+        btVector3 middle;
+        btScalar radius;
+        shape->getBoundingSphere(middle, radius);
+        const btScalar speed =
+            body->getLinearVelocity().length() + radius * body->getAngularVelocity().length();
+        if (speed * seconds < 0.5f * margin)
+            continue;
+        btTransformUtil::integrateTransform(body->getWorldTransform(), body->getLinearVelocity(),
+                                            body->getAngularVelocity(), seconds, end);
+        ids.push_back(i);
+        ends.push_back(to_pose(end));
+    }
+    if (ids.empty())
+        return true;
+    abut_world_impacts found = abut_world_impacts_default();
+    abut_status status;
+    do {
+        impacts.resize(std::max<size_t>(impacts.size(), found.count));
+        found.list = impacts.data();
+        found.capacity = impacts.size();
+        status = abut_world_sweep(world, ids.data(), abut_array_host(ends.data()), ids.size(),
+                                  nullptr, &found);
+    } while (status == ABUT_ERROR_BUFFER);
+    for (uint64_t i = 0; i < found.count && !status; i++) {
+        const abut_world_impact &m = impacts[i];
+        if (!(m.result.time > 0))
+            continue; // it has contacts
+        btVector3 closing(0, 0, 0);
+        for (const uint32_t id : {m.a, m.b}) {
+            const btRigidBody *body = btRigidBody::upcast(bodies[id]);
+            if (!body)
+                continue;
+            const btVector3 arm = to_bullet(m.result.point) - body->getWorldTransform().getOrigin();
+            closing += body->getVelocityInLocalPoint(arm) * btScalar(id == m.a ? -1 : 1);
         }
-        if (status) { // Bullet cannot report an error here
-            std::fprintf(stderr, "abut_bullet: %s\n", abut_last_error());
-            found.patches.count = 0;
-        }
-        if (found.patches.count)
-            hint = patches[0].normal;
+        const double speed = closing.dot(to_bullet(m.result.normal));
+        if (speed > 0)
+            add_point(m.a, m.b, m.result.point, m.result.normal, -m.result.time * speed * seconds,
+                      {m.a, m.b, ~uint64_t(0)});
     }
+    return !status;
+}
 
-    void keep_old() {
-        old.clear();
-        for (btPersistentManifold *manifold : manifolds) {
-            for (int i = 0; i < manifold->getNumContacts(); i++)
-                old.push_back(manifold->getContactPoint(i));
-            manifold->setNumContacts(0);
-        }
-    }
-
-    btPersistentManifold *manifold_at(size_t i, const btCollisionObject *first,
-                                      const btCollisionObject *second) {
-        if (i == manifolds.size())
-            manifolds.push_back(dispatcher->getNewManifold(first, second));
-        return manifolds[i];
-    }
-
-    // Copies the impulses of the nearest point of the previous step, on the first body, if it is
-    // near.
-    void warm_start(btManifoldPoint &point, btScalar near) const {
-        const btManifoldPoint *best = nullptr;
-        btScalar least = near * near;
-        for (const btManifoldPoint &last : old) {
-            btScalar distance = (last.m_localPointA - point.m_localPointA).length2();
-            if (distance < least && last.m_normalWorldOnB.dot(point.m_normalWorldOnB) > 0.9f) {
-                least = distance;
-                best = &last;
-            }
-        }
-        if (!best)
-            return;
-        point.m_appliedImpulse = best->m_appliedImpulse;
-        point.m_prevRHS = best->m_prevRHS;
-        point.m_appliedImpulseLateral1 = best->m_appliedImpulseLateral1;
-        point.m_appliedImpulseLateral2 = best->m_appliedImpulseLateral2;
-        point.m_lifeTime = best->m_lifeTime + 1;
-    }
-
-    // abut's points are halfway between both surfaces, Bullet's on each of them.
-    void add(btPersistentManifold *manifold, const btCollisionObjectWrapper *first,
-             const btCollisionObjectWrapper *second, const abut_contact &contact) const {
-        btVector3 normal = to_bullet(contact.normal), middle = to_bullet(contact.point);
-        btScalar distance = btScalar(-contact.depth);
-        btVector3 on_a = middle + normal * (0.5f * distance),
-                  on_b = middle - normal * (0.5f * distance);
-        const btCollisionObject *a = first->getCollisionObject(), *b = second->getCollisionObject();
-        btManifoldPoint point(first->getWorldTransform().invXform(on_a),
-                              second->getWorldTransform().invXform(on_b), normal, distance);
-        point.m_positionWorldOnA = on_a;
-        point.m_positionWorldOnB = on_b;
-        point.m_combinedFriction = btManifoldResult::calculateCombinedFriction(a, b);
-        point.m_combinedRestitution = btManifoldResult::calculateCombinedRestitution(a, b);
-        warm_start(point, manifold->getContactBreakingThreshold());
-        manifold->addManifoldPoint(point, true); // gaps too
-    }
-};
-
-// The algorithm that Bullet calls. Its memory for these has a fixed size, so the data are behind a
-// pointer.
-class mesh_algorithm : public btCollisionAlgorithm {
-  public:
-    explicit mesh_algorithm(const btCollisionAlgorithmConstructionInfo &info)
-        : btCollisionAlgorithm(info), both(new overlapping_pair(info.m_dispatcher1)) {}
-
-    void processCollision(const btCollisionObjectWrapper *first,
-                          const btCollisionObjectWrapper *second, const btDispatcherInfo &,
-                          btManifoldResult *) override {
-        both->process(first, second);
-    }
-    btScalar calculateTimeOfImpact(btCollisionObject *, btCollisionObject *,
-                                   const btDispatcherInfo &, btManifoldResult *) override {
-        return 1;
-    }
-    void getAllContactManifolds(btManifoldArray &all) override {
-        for (btPersistentManifold *manifold : both->manifolds)
-            all.push_back(manifold);
-    }
-
-  private:
-    std::unique_ptr<overlapping_pair> both;
-};
-
-struct mesh_create : btCollisionAlgorithmCreateFunc {
-    btCollisionAlgorithm *CreateCollisionAlgorithm(btCollisionAlgorithmConstructionInfo &info,
-                                                   const btCollisionObjectWrapper *,
-                                                   const btCollisionObjectWrapper *) override {
-        void *memory = info.m_dispatcher1->allocateCollisionAlgorithm(sizeof(mesh_algorithm));
-        return new (memory) mesh_algorithm(info);
-    }
-};
-
-} // namespace
-
-void register_meshes(btCollisionDispatcher &dispatcher) {
-    static mesh_create create;
-    dispatcher.registerCollisionCreateFunc(CUSTOM_CONCAVE_SHAPE_TYPE, CUSTOM_CONCAVE_SHAPE_TYPE,
-                                           &create);
+void mesh_dispatcher::dispatchAllCollisionPairs(btOverlappingPairCache *pairs,
+                                                const btDispatcherInfo &info,
+                                                btDispatcher *dispatcher) {
+    btCollisionDispatcher::dispatchAllCollisionPairs(pairs, info, dispatcher);
+    keep_old();
+    if (!set_poses() || !find_contacts() || !sweep(info.m_timeStep)) // Bullet reports no errors
+        std::fprintf(stderr, "abut_bullet: %s\n", abut_last_error());
 }
 
 } // namespace abut_bullet

@@ -68,12 +68,10 @@ class shape {
 class engine {
   public:
     engine(fit_scene *of, bool is_own)
-        : scene(of), dispatcher(&configuration),
+        : scene(of), is_own_collision(is_own), dispatcher(&configuration, btScalar(FIT_MARGIN)),
           world(&dispatcher, &broad, &solver, &configuration) {
         if (is_own)
             btGImpactCollisionAlgorithm::registerAlgorithm(&dispatcher);
-        else
-            abut_bullet::register_meshes(dispatcher);
         world.setGravity(btVector3(0, 0, btScalar(-9.81)));
         world.getSolverInfo().m_numIterations = 50;
         for (uint32_t i = 0; i < scene->mesh_count; i++)
@@ -81,8 +79,10 @@ class engine {
                 std::make_unique<shape>(scene->meshes[i], scene->hierarchies[i], is_own));
     }
     ~engine() {
-        for (auto &body : bodies)
+        for (auto &body : bodies) {
+            dispatcher.remove(body.get());
             world.removeRigidBody(body.get());
+        }
     }
     abut_status run() {
         for (uint32_t i = 0; i < scene->body_count; i++)
@@ -100,8 +100,9 @@ class engine {
 
   private:
     fit_scene *scene;
+    bool is_own_collision;
     btDefaultCollisionConfiguration configuration;
-    btCollisionDispatcher dispatcher;
+    abut_bullet::mesh_dispatcher dispatcher;
     btDbvtBroadphase broad;
     btSequentialImpulseConstraintSolver solver;
     btDiscreteDynamicsWorld world;
@@ -128,7 +129,7 @@ class engine {
         bodies.back()->setAngularVelocity(
             btVector3(btScalar(of.spin.x), btScalar(of.spin.y), btScalar(of.spin.z)));
         world.addRigidBody(bodies.back().get());
-        return true;
+        return is_own_collision || dispatcher.add(bodies.back().get());
     }
     abut_status observe() {
         std::vector<abut_pose> poses;

@@ -98,8 +98,8 @@ static abut_status grow(void *array, uint64_t count, uint64_t *room, size_t byte
     return ABUT_OK;
 }
 
-/* Computes the contacts of all pairs, and the events that assign them to pairs. */
-static abut_status find_contacts(world *w, abut_world *space, uint64_t *event_count) {
+/* Computes the contacts of all pairs in a world. */
+static abut_status find_contacts(world *w, abut_world *space, uint64_t *count) {
     abut_contacts found = {.size = sizeof found, .list = w->list, .capacity = w->list_room};
     for (uint32_t i = 0; i < w->released; i++)
         w->poses[i] = pose_of(&w->things[i]);
@@ -115,48 +115,35 @@ static abut_status find_contacts(world *w, abut_world *space, uint64_t *event_co
         found.capacity = w->list_room;
         status = abut_world_contacts(space, &found);
     }
-    if (status)
-        return status;
-    abut_world_event_list events = {w->events, w->event_room, 0};
-    status = abut_world_events(space, &events);
-    if (status == ABUT_ERROR_BUFFER) {
-        status = grow(&w->events, events.count, &w->event_room, sizeof *w->events);
-        if (status)
-            return status;
-        events.list = w->events;
-        events.capacity = w->event_room;
-        status = abut_world_events(space, &events);
-    }
-    *event_count = events.count;
+    *count = found.count;
     return status;
 }
 
 /* The normals of the world point from the second item to the first; ODE's joints need a body
  * first. */
-static void add_pair_joints(world *w, uint32_t first, uint32_t second, abut_vec3 point,
-                            abut_vec3 normal, double depth) {
+static void add_pair_joint(world *w, uint32_t first, uint32_t second, abut_vec3 point,
+                           abut_vec3 normal, double depth) {
     add_contact_joint(w, &w->things[second], &w->things[first], point,
                       (abut_vec3){-normal.x, -normal.y, -normal.z}, depth);
 }
 
-/* Finds the contacts of a world. Those of w->space become contact joints, and those of w->exact
- * give the largest depth. */
-static abut_status collide(world *w, abut_world *space, uint64_t *event_count) {
-    abut_status status = find_contacts(w, space, event_count);
-    if (status)
-        return status;
-    w->deepest = space == w->exact ? 0 : w->deepest;
-    for (uint64_t i = 0; i < *event_count; i++) {
-        const abut_world_event *e = &w->events[i];
-        for (uint64_t c = e->first; c < e->first + e->count; c++) {
-            const abut_contact *contact = &w->list[c];
-            if (space == w->space)
-                add_pair_joints(w, e->a, e->b, contact->point, contact->normal, contact->depth);
-            if (space == w->exact)
-                w->deepest = fmax(w->deepest, contact->depth / w->things[e->b].model->size);
-        }
+/* Measures the largest depth relative to the size of a body, of contacts that are exact. */
+static void measure_depth(world *w, uint64_t count) {
+    w->deepest = 0;
+    for (uint64_t i = 0; i < count; i++)
+        w->deepest = fmax(w->deepest, w->list[i].depth / w->things[w->list[i].b].model->size);
+}
+
+static abut_status collide(world *w) {
+    uint64_t count = 0;
+    abut_status status = find_contacts(w, w->space, &count);
+    for (uint64_t i = 0; i < count && !status; i++) {
+        const abut_contact *c = &w->list[i];
+        add_pair_joint(w, c->a, c->b, c->point, c->normal, c->depth);
     }
-    return ABUT_OK;
+    if (!status && w->space == w->exact)
+        measure_depth(w, count);
+    return status;
 }
 
 /* The contacts of two geometries whose bounding boxes overlap. */
@@ -182,8 +169,8 @@ static double speed_of(const thing *t) {
 }
 
 /* Sweeps bodies that move further than half the margin in a step, and adds contacts for their
- * impacts. */
-static abut_status sweep_fast_bodies(world *w, uint64_t event_count) {
+ * impacts. Pairs that touch already have contacts there, but may hit each other elsewhere. */
+static abut_status sweep_fast_bodies(world *w) {
     uint32_t count = 0;
     for (uint32_t i = 1; i < w->released; i++) {
         if (!w->things[i].body || STEP * speed_of(&w->things[i]) < 0.5 * MARGIN)
@@ -208,19 +195,12 @@ static abut_status sweep_fast_bodies(world *w, uint64_t event_count) {
     }
     if (status)
         return status;
-    for (uint64_t i = 0, e = 0; i < found.count; i++) {
+    for (uint64_t i = 0; i < found.count; i++) {
         const abut_world_impact *m = &w->impacts[i];
-        const abut_world_event *events = w->events;
-        while (e < event_count && (events[e].kind == ABUT_WORLD_EVENT_END || events[e].a < m->a ||
-                                   (events[e].a == m->a && events[e].b < m->b)))
-            e++;
-        if (e < event_count && events[e].a == m->a && events[e].b == m->b)
-            continue; /* has contacts already */
         const abut_sweep_rigid_result *touch = &m->result;
         double speed = -closing(&w->things[m->b], &w->things[m->a], touch->point, touch->normal);
-        if (speed > 0)
-            add_pair_joints(w, m->a, m->b, touch->point, touch->normal,
-                            -touch->time * speed * STEP);
+        if (speed > 0 && touch->time > 0)
+            add_pair_joint(w, m->a, m->b, touch->point, touch->normal, -touch->time * speed * STEP);
     }
     return ABUT_OK;
 }
@@ -328,16 +308,15 @@ static void update_result(world *w, stand_result *r) {
 
 static abut_status step(world *w, stand_result *r) {
     double before = clock_now();
-    uint64_t event_count = 0;
     abut_status status = release(w);
     if (status)
         return status;
     if (w->options->own)
         dSpaceCollide(w->geoms, w, collide_geoms);
     else
-        status = collide(w, w->space, &event_count);
+        status = collide(w);
     if (!status && w->space == w->exact)
-        status = sweep_fast_bodies(w, event_count);
+        status = sweep_fast_bodies(w);
     if (status)
         return status;
     r->collide += clock_now() - before;
@@ -375,13 +354,18 @@ static abut_status observe(const world *w, const stand_result *r) {
 
 /* Measures every tenth of a second, and at the end. */
 static abut_status measure_scene(world *w, stand_result *r) {
-    uint64_t event_count;
     const double energy = whole_energy(w);
     r->energy_growth = fmax(r->energy_growth, (energy - w->energy) / w->energy_first);
     w->energy = energy;
     if (w->options->scene)
         return observe(w, r);
-    return w->space == w->exact ? ABUT_OK : collide(w, w->exact, &event_count);
+    if (w->space == w->exact)
+        return ABUT_OK;
+    uint64_t count = 0;
+    abut_status status = find_contacts(w, w->exact, &count);
+    if (!status)
+        measure_depth(w, count);
+    return status;
 }
 
 static abut_status run(world *w, stand_result *r) {
@@ -486,7 +470,6 @@ done:
     free(w.ends);
     free(w.ids);
     free(w.list);
-    free(w.events);
     free(w.impacts);
     dJointGroupDestroy(w.joints);
     dWorldDestroy(w.ode);

@@ -42,10 +42,8 @@ typedef struct world {
     abut_mesh **meshes;
     abut_pose *ends; /* of fast ones, and their ids */
     uint32_t *ids;
-    abut_contact *list; /* and events and impacts: grown if they are too short */
+    abut_contact *list; /* and impacts: grown if they are too short */
     uint64_t list_room;
-    abut_world_event *events;
-    uint64_t event_room;
     abut_world_impact *impacts;
     uint64_t impact_room;
     double time, deepest;

@@ -433,9 +433,24 @@ typedef struct abut_world_impacts {
                                    * cannot be swept */
     abut_reliability reliability; /* lowest level of all pairs that were swept; see
                                    * abut_sweep_rigid_result */
+    double *times; /* null, or an array with an element for each pose of the call: receives the safe
+                    * fraction of each item, at least `time`. All of them may move on to their own
+                    * times, with the guarantee of `time`. Items whose paths are near each other and
+                    * which both move have equal times, if one of them must stop */
 } abut_world_impacts;
 
 ABUT_DEFAULT(abut_world_impacts)
+
+typedef struct abut_world_sweep_options {
+    size_t size;
+    double separation;    /* as in abut_sweep_rigid_options */
+    double tolerance;     /* likewise, for each pair */
+    double allowed_depth; /* a length. Before the safe times, pairs may overlap by this depth, or by
+                           * the depth that they have at the start. Of an item, at most a quarter of
+                           * its size counts. 0 = no pair that is separate at the start touches */
+} abut_world_sweep_options;
+
+ABUT_DEFAULT(abut_world_sweep_options)
 
 /* Computes the times of impact if `count` items move to the poses `ends` (abut_pose) in a step
  * while all others stay. Does not change the world. `ids`, `ends` and `count` are as in
@@ -444,8 +459,10 @@ ABUT_DEFAULT(abut_world_impacts)
  * the world and of items are not used.
  *
  * Guarantee: conservative. Each pair is swept as by abut_sweep_rigid(). The pairs are those that
- * the narrow phase would test, including pairs with sensors. Pairs with a character, or with a body
- * without a BVH, are counted in impacts->unswept_count and have no guarantee.
+ * the narrow phase would test, including pairs with sensors. Deforming meshes and characters keep
+ * their current shapes. Pairs with a body without a BVH, or with a character before
+ * abut_world_set_positions() has set its vertices in host memory, are counted in
+ * impacts->unswept_count and have no guarantee.
  *
  * Pairs that touch at the start are listed with time 0. They limit impacts->time only if they
  * become deeper: a resting body may slide along its support or leave it, but may not sink into it.
@@ -456,10 +473,15 @@ ABUT_DEFAULT(abut_world_impacts)
  * moves by more than twice the slack relative to the other item before that time, the time is 0. It
  * is also 0 if the shift does not separate the pair, as for interlocked bodies.
  *
+ * With options->allowed_depth, items are shifted by that depth if it is larger, and pairs that
+ * touch later are shifted along the normal of the impact and swept again. So bodies that a solver
+ * keeps at a small depth are not stopped, and no pair becomes deeper than the allowed depth, or
+ * than at the start, by more than the slack. Impacts are listed as without it.
+ *
  * The list is sorted, and equal on any number of threads. If the capacity is too
  * small, returns ABUT_ERROR_BUFFER and sets only impacts->count. Not thread-safe. */
 ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array ends,
-                                      size_t count, const abut_sweep_rigid_options *options,
+                                      size_t count, const abut_world_sweep_options *options,
                                       abut_world_impacts *impacts);
 
 /* ---- steps ----

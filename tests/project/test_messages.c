@@ -151,7 +151,7 @@ TEST(worlds) {
     item.motion = (abut_world_motion)17;
     NAMES("17", "from 0 to ", abut_world_add(world, &item, &id));
     for (int i = 0; i < LENGTH_COUNT; i++) {
-        abut_sweep_rigid_options sweep = abut_sweep_rigid_options_default();
+        abut_world_sweep_options sweep = abut_world_sweep_options_default();
         abut_world_impacts swept = abut_world_impacts_default();
         sweep.separation = lengths[i].number;
         NAMES(lengths[i].words, LENGTHS,

@@ -164,8 +164,11 @@ static void check_single(const abut_world_item *p, const abut_pose *end_p, const
 
 /* Against every pair by itself, and planes against 200 samples of time. */
 static void check_sweep(const scene *s, const abut_pose *ends,
-                        const abut_sweep_rigid_options *options, size_t sums[3]) {
+                        const abut_world_sweep_options *options, size_t sums[3]) {
     enum { ROOM = MOST * MOST / 2, SAMPLES = 200 };
+    abut_sweep_rigid_options rigid = abut_sweep_rigid_options_default();
+    rigid.separation = options ? options->separation : 0;
+    rigid.tolerance = options ? options->tolerance : 0;
     static abut_world_impact list[ROOM];
     abut_world_impacts to = {.size = sizeof to, .list = list, .capacity = ROOM};
     assert_ok(abut_world_sweep(s->world, NULL, abut_array_host(ends), s->count, options, &to));
@@ -191,7 +194,7 @@ static void check_sweep(const scene *s, const abut_pose *ends,
             if (has_bvh(p) && has_bvh(q) &&
                 !(p->collider.kind == ABUT_COLLIDER_PLANE &&
                   q->collider.kind == ABUT_COLLIDER_PLANE))
-                check_single(p, &ends[a], q, &ends[b], options, listed ? touch : NULL);
+                check_single(p, &ends[a], q, &ends[b], &rigid, listed ? touch : NULL);
             if (!in_both(s->items, a, b, ABUT_COLLIDER_PLANE)) {
                 if ((!p->collider.kind && !p->collider.shape.body.bvh) ||
                     (!q->collider.kind && !q->collider.shape.body.bvh)) {
@@ -248,7 +251,7 @@ TEST(steps_agree_with_every_pair) {
     for (uint32_t round = 0; round < rounds || (!has_all && round < 10 * rounds); round++) {
         scene s = {.options = abut_world_options_default(), .count = 20};
         abut_pose ends[MOST];
-        abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+        abut_world_sweep_options options = abut_world_sweep_options_default();
         options.separation = round % 3 == 1 ? 0.05 : 0;
         s.options.margin = round % 2 ? 0.1 : 0;
         for (uint32_t i = 0; i < s.count; i++) {
@@ -383,7 +386,7 @@ TEST(fast_balls_meet_thin_plates) {
     end.translation.y = NAN;
     assert_refused("finite", abut_world_sweep(world, ids, abut_array_host(&end), 1, NULL, &to));
     end.translation.y = 0;
-    abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+    abut_world_sweep_options options = abut_world_sweep_options_default();
     options.separation = -1;
     assert_refused("separation",
                    abut_world_sweep(world, ids, abut_array_host(&end), 1, &options, &to));

@@ -184,13 +184,15 @@ class Sweep(NamedTuple):
     """The safe part of the step, from 0 to 1. Until then, bodies that are separate at the start do not touch. The
     depth of bodies that touch at the start grows by at most 1e-4 of the smaller one. A body that rests on another may
     slide and leave; if it moves into the other, the time is 0."""
+    times: Array
+    """(k,): the safe part of each body that moves, in the order of the poses. All may move on to their own times."""
     a: Array
     b: Array
     """(n,): the bodies of each touch."""
     touches: Array
     """(n,) records: hit, time, point, normal, triangle."""
     unswept_count: int
-    """The number of near pairs that cannot be swept, such as those of characters."""
+    """The number of near pairs that cannot be swept: those of bodies that have no triangles."""
     reliability: Reliability
     """The lowest reliability of the containment tests at the start, over all pairs."""
 
@@ -591,13 +593,19 @@ class World(Owner):
         *,
         separation: float = 0,
         tolerance: float = 0,
+        allowed_depth: float = 0,
     ) -> Sweep:
         """Finds the touches of bodies that move to these poses, with the arguments of set_poses(), while all others do
         not move. No touch is missed, however fast and thin the bodies are. `time` of the result is the safe part of
-        the step, also for bodies that touch at the start. The world does not change."""
+        the step, also for bodies that touch at the start, and `times` that of each body. Until then bodies may overlap
+        by allowed_depth. The world does not change."""
         ids, ends = moves(poses, bodies, "body")
-        given = options(_c.abut_sweep_rigid_options, separation=separation, tolerance=tolerance)
+        given = options(
+            _c.abut_world_sweep_options, separation=separation, tolerance=tolerance, allowed_depth=allowed_depth
+        )
         found = options(_c.abut_world_impacts)
+        times = np.ones(len(ends), np.float64)
+        found.times = pointer(times)
         room = np.empty(64, record(_c.abut_world_impact))
         while True:
             found.list, found.capacity = pointer(room), len(room)
@@ -614,7 +622,7 @@ class World(Owner):
                 self._raise_problem()
                 room = room[: found.count]
                 said = self._warn(reliability(found.reliability))
-                return Sweep(found.time, room["a"], room["b"], room["result"], found.unswept_count, said)
+                return Sweep(found.time, times, room["a"], room["b"], room["result"], found.unswept_count, said)
             room = np.empty(found.count, room.dtype)
 
     # -- save and restore --

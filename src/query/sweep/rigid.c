@@ -11,14 +11,19 @@
  *      free if balls around both bodies, or the boxes of both BVHs, are farther apart in its middle
  *      than d/2 times that speed. Pieces are halved until this holds, and doubled again after that.
  *   2. Collect: a piece in which bodies move by at most the size of a triangle is not halved
- *      further. Instead, the pairs of triangles that come near are listed. Along a direction n,
- *      triangles approach by at most |v n| + w_a r_a |axis_a x n| + ..., which leaves few pairs.
+ *      further. Instead, the pairs of triangles are listed that no direction separates in the
+ *      whole piece: not the line of their centroids, and no normal that rotates with its triangle
+ *      (sweep/rigid_direction.h).
  *   3. Sweep: a vertex deviates from the line between its end positions by at most w^2 r d^2 / 8.
  *      The pairs are swept along straight lines, with the deviation of both bodies as a separation
  *      (geom/sweep_shared.h). Pairs without a hit are free in the whole piece.
  *   4. Pairs with a hit are swept again, in shorter pieces from the first hit on, until the
  *      deviation is less than half the tolerance. This needs no traversal: a shorter piece has no
- *      other pairs.
+ *      other pairs. Pairs that directions separate in a shorter piece are removed; in the shortest
+ *      ones, also the common normals of edges are tried.
+ *   5. Plane: after a free piece, the plane of the face at the smallest gap is tried as a
+ *      separating plane of all vertices of both bodies, to the end of the step or a part of it.
+ *      Bodies that slide along each other, however close, need one or a few of these.
  * The number of pairs does not always decrease with the length of a piece, for example between
  * faces that become flush. So in pieces that are much shorter than the first one, any number of
  * pairs is swept, in portions.
@@ -31,6 +36,7 @@
 #include "geom/sweep.h"
 #include "geom/sweep_point_shared.h"
 #include "pair/pair.h"
+#include "sweep/rigid_direction.h"
 
 #include <assert.h>
 #include <math.h>
@@ -46,6 +52,7 @@
 /* Relative to the first piece: in shorter pieces, any number of pairs is swept. */
 #define PORTION_LENGTH 0x1p-5
 #define FLUSH_COSINE 1e-6      /* 1 + the cosine of the normals of flush faces */
+#define PLANE_SHORTER 0.25     /* the next interval that is tried for a plane */
 #define SHORTEST_PIECE 0x1p-50 /* little longer than the rounding error of the time */
 
 enum {
@@ -54,7 +61,10 @@ enum {
     PAIR_CAPACITY = 2048, /* capacity for the lists of nested pieces */
     STACK_MAX = 64,       /* stack of nested pieces */
     CHEAP_PAIRS = 8, /* pairs: sweeping so few is cheap, so pieces are shortened to a quarter */
-    TESTS_VF = 6,    /* elementary tests of a pair of triangles */
+    PLANE_VERTICES = 1 << 16, /* with more vertices, a plane takes as long as a traversal */
+    PLANE_TRIES = 3,          /* intervals that are tried for a plane */
+    PLANE_FAILURES = 3,       /* planes that fail in a row, after which no other is tried */
+    TESTS_VF = 6,             /* elementary tests of a pair of triangles */
     TESTS_EE = 9
 };
 
@@ -71,20 +81,30 @@ typedef struct rigid_piece {
     uint32_t first, count; /* range of rigid_search.pair */
 } rigid_piece;
 
+/* A pair of triangles in a piece. */
+typedef enum pair_state { PAIR_UNKNOWN, PAIR_HITS, PAIR_FREE } pair_state;
+
 typedef struct rigid_search {
     rigid_body body[2];
     vec3 way;      /* motion of a's origin relative to b's */
     double speed;  /* upper bound of the approach speed of any two points */
     double bend;   /* deviation from straight lines for a piece of length 1 */
     double margin; /* separation plus rounding error */
+    double rounding;
     double tolerance;
     double grain; /* approximate size of triangles of the coarser mesh */
     /* The piece that is swept. */
     double from, to;
     abut_sweep_rigid_result *touch; /* earliest hit; its time is 0 to 1 within the piece */
     abuti_motion middle[2];         /* poses in the middle of the piece */
-    uint32_t limit;                 /* limit of collected pairs */
-    bool portions;                  /* sweep pairs in portions instead of collecting them */
+    sweep_interval piece;           /* the piece for separating directions */
+    /* The face whose normal separates the nearest pair of triangles of the last traversal. */
+    double nearest;   /* their gap */
+    int nearest_base; /* the body of the face */
+    uint32_t nearest_face;
+    bool nearest_below;   /* the other body is below the face */
+    uint32_t limit;       /* limit of collected pairs */
+    bool portions;        /* sweep pairs in portions instead of collecting them */
     uint32_t count, left; /* pairs collected; in portions, pairs with a hit: LIST_MAX + 1 = more
                              than LIST_MAX */
     uint32_t pair[PAIR_CAPACITY][2], some[PORTION_PAIRS][2];
@@ -115,6 +135,70 @@ static double grain_of(const rigid_body *body) {
 /* Deviation of both bodies from straight lines in a piece. */
 static double deviation(const rigid_search *s, double length) {
     return s->bend * length * length;
+}
+
+static bool is_exact(const rigid_search *s) {
+    double length = s->to - s->from;
+    return deviation(s, length) <= 0.5 * s->tolerance || length <= SHORTEST_PIECE;
+}
+
+/* ---- separating directions ---- */
+
+/* A triangle in the middle of the piece. */
+typedef struct rigid_triangle {
+    vec3 at[3], sum, normal; /* sum of the corners; normal: any length */
+    double rotation_speed;   /* upper bound of the speed by rotation */
+} rigid_triangle;
+
+static rigid_triangle triangle_at(const rigid_search *s, int side, uint32_t triangle) {
+    abut_triangle t = bvh_triangle(s->body[side].bvh->mesh, triangle);
+    rigid_triangle found;
+    double radius = 0;
+    for (int k = 0; k < 3; k++) {
+        radius = real_max(radius, v3_length_sq(t.corner[k]));
+        found.at[k] = abuti_motion_apply(&s->middle[side], t.corner[k]);
+    }
+    found.rotation_speed = s->body[side].path.angle * sqrt(radius);
+    found.sum = v3_add(v3_add(found.at[0], found.at[1]), found.at[2]);
+    found.normal = v3_cross(v3_sub(found.at[1], found.at[0]), v3_sub(found.at[2], found.at[0]));
+    return found;
+}
+
+/* Whether the line of their centroids separates two triangles in the piece: along a direction n,
+ * they approach by at most |v n| + w r |axis x n| per unit of time, summed over the bodies. */
+static bool line_separates(const rigid_search *s, const rigid_triangle *a,
+                           const rigid_triangle *b) {
+    const vec3 n = v3_sub(a->sum, b->sum);
+    const double moves = fabs(v3_dot(s->way, n)) +
+                         a->rotation_speed * v3_length(v3_cross(s->body[0].path.axis, n)) +
+                         b->rotation_speed * v3_length(v3_cross(s->body[1].path.axis, n));
+    const double gap = s->piece.half * moves + (s->margin + s->rounding) * v3_length(n);
+    return sweep_direction_gap_now(n, n, a->at, b->at) > gap * (1 + 0x1p-40);
+}
+
+/* Whether a direction, which rotates with a body, separates two triangles in the piece; if so, sets
+ * their gap in its middle. */
+static bool separates(const rigid_search *s, int base, vec3 n, const rigid_triangle *a,
+                      const rigid_triangle *b, double *gap) {
+    const vec3 apart = v3_sub(a->sum, b->sum);
+    const double enough = s->margin + s->rounding;
+    if (!(sweep_direction_gap_now(n, apart, a->at, b->at) > enough * v3_length(n)))
+        return false;
+    const sweep_direction d = sweep_direction_of(&s->piece, base, n);
+    return sweep_direction_separates(&s->piece, &d, apart, a->at, b->at, enough, gap);
+}
+
+/* Whether a common normal of two edges separates a pair of triangles in the piece. */
+static bool edges_separate(const rigid_search *s, const uint32_t *pair) {
+    const rigid_triangle a = triangle_at(s, 0, pair[0]), b = triangle_at(s, 1, pair[1]);
+    double gap;
+    for (int i = 0; i < 9; i++) {
+        const vec3 e = v3_sub(a.at[(i / 3 + 1) % 3], a.at[i / 3]),
+                   f = v3_sub(b.at[(i % 3 + 1) % 3], b.at[i % 3]);
+        if (separates(s, 1, v3_cross(e, f), &a, &b, &gap))
+            return true;
+    }
+    return false;
 }
 
 /* ---- straight sweeps ---- */
@@ -170,9 +254,10 @@ static void record_hit(rigid_search *s, bool edges, const uint32_t *pair, bool o
     memcpy(touch->triangle, pair, sizeof touch->triangle);
 }
 
-/* Sweeps all tests of one kind and marks the pairs with a hit. */
+/* Sweeps all tests of one kind and marks the pairs with a hit. Hits in exact pieces end the search:
+ * there, a direction is a finer proof than a sweep with a deviation. */
 static void sweep_kind(rigid_search *s, int kind, uint32_t (*pair)[2], uint32_t count,
-                       const vec3 *start, const vec3 *end, bool *hits) {
+                       const vec3 *start, const vec3 *end, pair_state *states) {
     uint32_t four[4 * TESTS_EE * PORTION_PAIRS], left[TESTS_EE * PORTION_PAIRS];
     bool edges = kind == SWEEP_EDGE_EDGE;
     sweep_limits limits = {.separation = s->margin + deviation(s, s->to - s->from),
@@ -190,9 +275,12 @@ static void sweep_kind(rigid_search *s, int kind, uint32_t (*pair)[2], uint32_t 
             from[k] = start[test[k]];
             to[k] = end[test[k]];
         }
-        if (!sweep_pair(kind, from, to, &limits, &answer))
+        if (states[at] == PAIR_FREE || !sweep_pair(kind, from, to, &limits, &answer))
             continue;
-        hits[at] = true;
+        if (states[at] == PAIR_UNKNOWN)
+            states[at] = is_exact(s) && edges_separate(s, pair[at]) ? PAIR_FREE : PAIR_HITS;
+        if (states[at] == PAIR_FREE)
+            continue;
         record_hit(s, edges, pair[at], !edges && left[i] % TESTS_VF >= 3, from, to, &answer);
     }
 }
@@ -202,14 +290,14 @@ static void sweep_kind(rigid_search *s, int kind, uint32_t (*pair)[2], uint32_t 
 static uint32_t sweep_pairs(rigid_search *s, uint32_t (*pair)[2], uint32_t count,
                             uint32_t (*left)[2]) {
     vec3 start[6 * PORTION_PAIRS], end[6 * PORTION_PAIRS];
-    bool hits[PORTION_PAIRS] = {false};
+    pair_state states[PORTION_PAIRS] = {PAIR_UNKNOWN};
     uint32_t kept = 0;
     place_triangles(s, pair, count, s->from, start);
     place_triangles(s, pair, count, s->to, end);
-    sweep_kind(s, SWEEP_VERTEX_FACE, pair, count, start, end, hits);
-    sweep_kind(s, SWEEP_EDGE_EDGE, pair, count, start, end, hits);
+    sweep_kind(s, SWEEP_VERTEX_FACE, pair, count, start, end, states);
+    sweep_kind(s, SWEEP_EDGE_EDGE, pair, count, start, end, states);
     for (uint32_t i = 0; i < count; i++)
-        if (hits[i]) {
+        if (states[i] == PAIR_HITS) {
             left[kept][0] = pair[i][0];
             left[kept++][1] = pair[i][1];
         }
@@ -218,47 +306,25 @@ static uint32_t sweep_pairs(rigid_search *s, uint32_t (*pair)[2], uint32_t count
 
 /* ---- candidate pairs ---- */
 
-/* Gap of two triangles along a direction. */
-static double gap_along(vec3 n, const vec3 *a, const vec3 *b) {
-    double low = real_min(v3_dot(n, a[0]), real_min(v3_dot(n, a[1]), v3_dot(n, a[2])));
-    double high = real_max(v3_dot(n, b[0]), real_max(v3_dot(n, b[1]), v3_dot(n, b[2])));
-    return low - high;
-}
-
-/* A triangle in the middle of the piece. */
-typedef struct rigid_triangle {
-    vec3 at[3], sum, normal; /* normal: any length */
-    double rotation_speed;   /* upper bound of the speed by rotation */
-} rigid_triangle;
-
-static rigid_triangle triangle_at(const rigid_search *s, int side, uint32_t triangle) {
-    abut_triangle t = bvh_triangle(s->body[side].bvh->mesh, triangle);
-    rigid_triangle found;
-    double radius = 0;
-    for (int k = 0; k < 3; k++) {
-        radius = real_max(radius, v3_length_sq(t.corner[k]));
-        found.at[k] = abuti_motion_apply(&s->middle[side], t.corner[k]);
-    }
-    found.rotation_speed = s->body[side].path.angle * sqrt(radius);
-    found.sum = v3_add(v3_add(found.at[0], found.at[1]), found.at[2]);
-    found.normal = v3_cross(v3_sub(found.at[1], found.at[0]), v3_sub(found.at[2], found.at[0]));
-    return found;
-}
-
-/* Whether two triangles may touch in the piece. They cannot if their gap in the middle of the
- * piece, along the line of their centroids or along a normal n, exceeds the approach in half of it.
- * That is at most |v n| + w r |axis x n| per unit of time, summed over the bodies. */
-static bool may_touch(const rigid_search *s, const rigid_triangle *a, const rigid_triangle *b) {
-    double half = 0.5 * (s->to - s->from), more = s->margin + s->tolerance;
-    const vec3 n[3] = {v3_sub(a->sum, b->sum), a->normal, b->normal};
-    for (int k = 0; k < 3; k++) {
-        vec3 along = v3_dot(n[k], n[0]) < 0 ? v3_scale(n[k], -1) : n[k];
-        double moves = fabs(v3_dot(s->way, along)) +
-                       a->rotation_speed * v3_length(v3_cross(s->body[0].path.axis, along)) +
-                       b->rotation_speed * v3_length(v3_cross(s->body[1].path.axis, along));
-        if (gap_along(along, a->at, b->at) >
-            (half * moves + more * v3_length(along)) * (1 + 0x1p-40))
-            return false;
+/* Whether two triangles may touch in the piece: neither the line of their centroids nor their
+ * normals separate them in all of it. Keeps the face whose normal has the least gap in the middle
+ * of the piece. */
+static bool may_touch(rigid_search *s, const uint32_t *pair, const rigid_triangle *a,
+                      const rigid_triangle *b) {
+    if (line_separates(s, a, b))
+        return false;
+    for (int base = 1; base >= 0; base--) {
+        const vec3 normal = base ? b->normal : a->normal;
+        double gap;
+        if (!separates(s, base, normal, a, b, &gap))
+            continue;
+        if (gap < s->nearest) {
+            s->nearest = gap;
+            s->nearest_base = base;
+            s->nearest_face = pair[base];
+            s->nearest_below = (v3_dot(normal, v3_sub(a->sum, b->sum)) < 0) == (base == 1);
+        }
+        return false;
     }
     return true;
 }
@@ -304,11 +370,26 @@ static bool add_leaf_pairs(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigne
             if (!(placed >> j & 1))
                 of_b[j] = triangle_at(s, 1, b[j]);
             placed |= 1u << j;
-            if (may_touch(s, &of_a, &of_b[j]) && add_pair(s, a[i], b[j]))
+            const uint32_t pair[2] = {a[i], b[j]};
+            if (may_touch(s, pair, &of_a, &of_b[j]) && add_pair(s, a[i], b[j]))
                 return true;
         }
     }
     return false;
+}
+
+/* Sets the piece that is swept. */
+static void set_piece(rigid_search *s, double from, double to) {
+    s->from = from;
+    s->to = to;
+    s->touch->hit = false;
+    s->piece.half = 0.5 * (to - from) * (1 + 0x1p-40) + 0x1p-52;
+    for (int side = 0; side < 2; side++) {
+        const abut_pose place = pose_at(s, side, 0.5 * (from + to));
+        s->middle[side] = abuti_motion_of(&place);
+        if (side == 0)
+            s->piece.apart = place.translation;
+    }
 }
 
 /* Collects the pairs that may touch in the piece, or sweeps them in portions. */
@@ -318,11 +399,9 @@ static void find_pairs(rigid_search *s) {
     abuti_posed posed[2];
     pair_frame frame;
     s->count = s->left = 0;
-    s->touch->hit = false;
-    for (int side = 0; side < 2; side++) {
-        posed[side] = (abuti_posed){s->body[side].bvh, pose_at(s, side, s->from + 0.5 * length)};
-        s->middle[side] = abuti_motion_of(&posed[side].pose);
-    }
+    s->nearest = INFINITY;
+    for (int side = 0; side < 2; side++)
+        posed[side] = (abuti_posed){s->body[side].bvh, pose_at(s, side, 0.5 * (s->from + s->to))};
     abuti_pair_frame_init(&posed[0], &posed[1], &frame);
     if (moves * frame.scale > MOVE_MAX) { /* too far for float boxes */
         s->count = s->limit + 1;
@@ -348,20 +427,19 @@ static double first_hit(const rigid_search *s) {
     return s->touch->hit ? s->from + s->touch->time * (s->to - s->from) : 2;
 }
 
-static bool is_exact(const rigid_search *s) {
-    double length = s->to - s->from;
-    return deviation(s, length) <= 0.5 * s->tolerance || length <= SHORTEST_PIECE;
-}
-
 /* Sweeps a list. Writes pairs with a hit to `left` if it is not null. */
 static uint32_t sweep_list(rigid_search *s, const rigid_piece *piece, uint32_t (*left)[2]) {
     uint32_t kept = 0;
-    s->from = piece->from;
-    s->to = piece->to;
-    s->touch->hit = false;
-    for (uint32_t i = 0; i < piece->count; i += PORTION_PAIRS) {
-        uint32_t some = piece->count - i < PORTION_PAIRS ? piece->count - i : PORTION_PAIRS;
-        kept += sweep_pairs(s, s->pair + piece->first + i, some, left ? left + kept : s->some);
+    set_piece(s, piece->from, piece->to);
+    for (uint32_t i = 0; i < piece->count;) {
+        uint32_t some = 0;
+        for (; i < piece->count && some < PORTION_PAIRS; i++) {
+            const uint32_t *pair = s->pair[piece->first + i];
+            const rigid_triangle a = triangle_at(s, 0, pair[0]), b = triangle_at(s, 1, pair[1]);
+            if (may_touch(s, pair, &a, &b))
+                memcpy(s->some[some++], pair, sizeof *s->some);
+        }
+        kept += sweep_pairs(s, s->some, some, left ? left + kept : s->some);
     }
     return kept;
 }
@@ -394,6 +472,48 @@ static double search_list(rigid_search *s, rigid_piece whole) {
     return 2;
 }
 
+/* ---- separating planes ---- */
+
+/* Whether the plane of a face, which moves with its body, separates all of the other body from all
+ * of this one in the piece. */
+static bool plane_separates(const rigid_search *s, int base, uint32_t face, bool below) {
+    const sweep_direction plane =
+        sweep_direction_of(&s->piece, base, triangle_at(s, base, face).normal);
+    const double sign = below ? -1 : 1,
+                 enough = (s->margin + s->rounding) * plane.length * (1 + 0x1p-40);
+    const abut_mesh *mesh = s->body[base].bvh->mesh, *other = s->body[!base].bvh->mesh;
+    double highest = -INFINITY;
+    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+        const vec3 at = abuti_motion_apply(&s->middle[base], abuti_mesh_position(mesh, v));
+        highest = real_max(highest, sign * sweep_direction_height(&s->piece, &plane, at));
+    }
+    for (uint32_t v = 0; v < other->vertex_count; v++) {
+        const vec3 at = abuti_motion_apply(&s->middle[!base], abuti_mesh_position(other, v));
+        if (!(sweep_direction_gap(&s->piece, &plane, sign, at, highest) > enough))
+            return false;
+    }
+    return plane.length > 0;
+}
+
+/* The time until which the plane of the nearest face proves the bodies free; `t` if it does not.
+ * Bodies that rest on each other are often free in the whole step by one plane. */
+static double plane_free_time(rigid_search *s, double t) {
+    const int base = s->nearest_base;
+    const uint32_t face = s->nearest_face;
+    const bool below = s->nearest_below;
+    double to = 1;
+    if (!(s->nearest < INFINITY) ||
+        (size_t)s->body[0].bvh->mesh->vertex_count + s->body[1].bvh->mesh->vertex_count >
+            PLANE_VERTICES)
+        return t;
+    for (int i = 0; i < PLANE_TRIES; i++, to = t + PLANE_SHORTER * (to - t)) {
+        set_piece(s, t, to);
+        if (plane_separates(s, base, face, below))
+            return to;
+    }
+    return t;
+}
+
 /* Advances in time; returns the time of impact, or 2. Pieces are shortened if they have too many
  * pairs, and lengthened after a free one. In pieces longer than the first one, a single pair of
  * leaves is too many. */
@@ -401,9 +521,9 @@ static double advance(rigid_search *s) {
     double longest = s->bend > 0 ? sqrt(MAX_DEVIATION * s->grain / s->bend) : 1;
     double first = real_min(longest, s->speed > 0 ? FIRST_MOVE * s->grain / s->speed : 1);
     double length = 1, t = 0;
+    uint32_t failures = 0; /* of planes, in a row */
     while ((t = skip_free_time(s, t)) < 1) {
-        s->from = t;
-        s->to = real_min(t + length, 1);
+        set_piece(s, t, real_min(t + length, 1));
         s->portions = length <= real_max(PORTION_LENGTH * first, SHORTEST_PIECE);
         s->limit = length > first ? 0 : s->portions ? UINT32_MAX : LIST_MAX;
         find_pairs(s);
@@ -428,6 +548,11 @@ static double advance(rigid_search *s) {
         t = piece.to;
         if (piece.count < LIST_MAX / 4)
             length *= 2;
+        if (t < 1 && failures < PLANE_FAILURES) {
+            const double later = plane_free_time(s, t);
+            failures = later > t ? 0 : failures + 1;
+            t = later;
+        }
     }
     return 2;
 }
@@ -537,6 +662,10 @@ static abut_status sweep_meshes(const abut_bvh *a, const abuti_step *step_a, con
                       .touch = &found};
     s.way = v3_sub(s.body[0].path.shift, s.body[1].path.shift);
     s.speed = v3_length(s.way);
+    s.piece = (sweep_interval){.way = s.way,
+                               .speed = s.speed,
+                               .axis = {s.body[0].path.axis, s.body[1].path.axis},
+                               .angle = {s.body[0].path.angle, s.body[1].path.angle}};
     for (int side = 0; side < 2; side++) {
         rigid_body *body = &s.body[side];
         const box3 *box = &body->bvh->mesh->bounds;
@@ -548,7 +677,8 @@ static abut_status sweep_meshes(const abut_bvh *a, const abuti_step *step_a, con
     }
     double largest = v3_max_abs(v3_sub(step_a->from.translation, step_b->from.translation)) +
                      v3_max_abs(s.way) + s.body[0].radius + s.body[1].radius;
-    s.margin = options->separation + RIGID_ROUNDING * largest;
+    s.rounding = RIGID_ROUNDING * largest;
+    s.margin = options->separation + s.rounding;
     s.tolerance = options->tolerance > 0
                       ? options->tolerance
                       : RIGID_TOLERANCE * real_min(s.body[0].size, s.body[1].size);

@@ -63,6 +63,10 @@ void abuti_world_keep_positions(abut_world *world, world_item *item, vec3 *copy)
     world_track *track = item->track;
     if (!copy)
         return;
+    if (item->kind == ABUT_COLLIDER_CHARACTER) {
+        abut_bvh_destroy(item->core);
+        item->core = NULL;
+    }
     world->has_old_bodies |= !track->given;
     abuti_release(world->context, track->given);
     track->given = copy;
@@ -120,7 +124,7 @@ static abut_status set_paths(abut_world *world) {
 }
 
 static abut_status find_impacts(abut_world *world) {
-    const abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+    const abut_world_sweep_options options = abut_world_sweep_options_default();
     abut_status status = set_paths(world);
     if (!status)
         status = abuti_world_sweep_paths(world, &options, true);

@@ -15,6 +15,12 @@
  * every time before T: its depth never exceeds that at the start by more than the slack, and it
  * cannot tunnel. This holds for any v, so that inexact normals can only make T early. For a plane,
  * the limit of the same sweep is the height of the lowest point at the start, minus the slack.
+ *
+ * With an allowed depth d, v . n_i >= max(depth_i, d) + slack. A pair that is separate at the start
+ * and touches later is shifted by d along the normal of the impact.
+ *
+ * Safe times of single items: if one of two moving items whose paths are near each other stops, the
+ * sweep of their pair does not hold for the other one. So both get the earlier of their times.
  */
 #include "world/world.h"
 
@@ -28,28 +34,37 @@ enum { ITEMS_PER_TASK = 256, FEW_PAIRS = 8, SHIFT_ROUNDS = 64 };
 #define SLACK 1e-4        /* of the smaller item */
 #define ROUND_SLACK 0.004 /* of a radius: cores exceed primitives by up to 0.003 of it */
 #define SHIFT_MAX 0.5     /* of the smaller item: a larger shift might pass through the other one */
+#define ALLOWED_MAX 0.25  /* of the smaller item, likewise */
 
 typedef struct step_sweep {
     abut_world *world;
-    abut_sweep_rigid_options options;
+    abut_world_sweep_options options;
     double reach; /* extension of boxes, on each side */
     bool is_past; /* safe times are not needed */
 } step_sweep;
 
 /* ---- paths ---- */
 
+static abut_sweep_rigid_options rigid_options(const step_sweep *s) {
+    return (abut_sweep_rigid_options){.size = sizeof(abut_sweep_rigid_options),
+                                      .separation = s->options.separation,
+                                      .tolerance = s->options.tolerance};
+}
+
 static abuti_step step_of(const abut_world *world, uint32_t id) {
     const world_sweep *sweep = (const world_sweep *)world->sweeps.data + id;
     return (abuti_step){sweep->from->pose, sweep->to->pose};
 }
 
-/* Upper bound of the distance of an item's points from its origin. */
-static double radius_of(const world_item *item) {
-    return v3_length(v3_max(v3_abs(item->local.lo), v3_abs(item->local.hi)));
-}
-
 static const abut_bvh *core_of(const world_item *item) {
     return item->bvh ? item->bvh : item->core;
+}
+
+/* Bounding box in local coordinates. Characters have no other coordinates. */
+static box3 local_box(const world_item *item) {
+    return item->kind != ABUT_COLLIDER_CHARACTER ? item->local
+           : item->core                          ? item->core->mesh->bounds
+                                                 : item->at.box;
 }
 
 static sweep_shape shape_of(const world_item *item) {
@@ -57,11 +72,18 @@ static sweep_shape shape_of(const world_item *item) {
                          .bvh = core_of(item),
                          .is_core = !item->bvh,
                          .radius = item->core_radius,
-                         .bounds = item->local};
+                         .bounds = local_box(item)};
+}
+
+/* Upper bound of the distance of an item's points from its origin. */
+static double radius_of(const world_item *item) {
+    const box3 box = local_box(item);
+    return v3_length(v3_max(v3_abs(box.lo), v3_abs(box.hi)));
 }
 
 static double item_size(const world_item *item) {
-    return v3_max_abs(v3_sub(item->local.hi, item->local.lo));
+    const box3 box = local_box(item);
+    return v3_max_abs(v3_sub(box.hi, box.lo));
 }
 
 static double smaller_size(const world_item *a, const world_item *b) {
@@ -82,6 +104,11 @@ static double slack_of(const step_sweep *s, const world_item *a, const world_ite
     const double slack =
         SLACK * smaller_size(a, b) + ROUND_SLACK * (round_radius(a) + round_radius(b));
     return real_max(slack, 4 * s->options.tolerance);
+}
+
+/* The depth up to which a pair may overlap. */
+static double allowed_depth(const step_sweep *s, const world_item *a, const world_item *b) {
+    return real_min(s->options.allowed_depth, ALLOWED_MAX * smaller_size(a, b));
 }
 
 /* The safe part of a step whose depth increases at `deeper`: 0 if no point of one item moves by
@@ -132,20 +159,28 @@ static bool sweep_plane_pair(const step_sweep *s, const abut_world_pair *pair, b
     const uint32_t item = plane_is_a ? pair->b : pair->a, plane = plane_is_a ? pair->a : pair->b;
     const abuti_step step = step_of(s->world, item), plane_step = step_of(s->world, plane);
     const sweep_shape shape = shape_of(&items[item]);
+    const abut_sweep_rigid_options options = rigid_options(s);
+    const double allowed = allowed_depth(s, &items[item], &items[plane]);
     sweep_plane f;
     if (!abuti_sweep_plane_init(&f, &shape, &step, &items[plane].is.collider.shape.plane,
-                                &plane_step, &s->options))
+                                &plane_step, &options))
         return false;
     abuti_sweep_plane_search(&f, touch);
     if (plane_is_a)
         touch->normal = contact_negate(touch->normal);
     *safe = touch->hit ? touch->time : 1;
-    if (touch->hit && !(touch->time > 0) &&
-        !s->is_past) { /* the lowest point may descend by the slack */
+    if (s->is_past || !touch->hit || (touch->time > 0 && !(allowed > 0)))
+        return true;
+    abut_sweep_rigid_result deeper = {.time = 1};
+    if (touch->time > 0) {
+        f.separation -= allowed;
+        abuti_sweep_plane_search(&f, &deeper);
+        *safe = real_max(*safe, deeper.time);
+    } else { /* the lowest point may descend by the slack */
         const double slack = slack_of(s, &items[item], &items[plane]);
-        abut_sweep_rigid_result deeper = {.time = 1};
         size_t which = 0;
-        f.separation = real_min(abuti_sweep_plane_height(&f, 0, &which), f.separation) - slack;
+        f.separation =
+            real_min(abuti_sweep_plane_height(&f, 0, &which), f.separation - allowed) - slack;
         abuti_sweep_plane_search(&f, &deeper);
         *safe = safe_time(s, pair, slack, &deeper);
     }
@@ -163,57 +198,112 @@ abut_status abuti_world_core(abut_context *context, world_item *item) {
                                    &item->core_radius);
 }
 
-/* ---- pairs that touch at the start ---- */
+/* The surface of a character at its current positions, until it gets others. */
+static abut_status create_character_core(abut_context *context, world_item *item) {
+    abut_mesh *mesh = NULL;
+    if (item->core || !abuti_world_has_surface(item))
+        return ABUT_OK;
+    const abut_mesh *from = abuti_world_triangles(item);
+    const abut_mesh_input input = abut_mesh_input_doubles(item->track->given, from->vertex_count,
+                                                          from->indices, from->triangle_count);
+    abut_status status = abut_mesh_create(context, &input, &mesh);
+    if (!status)
+        status = abut_bvh_create(mesh, NULL, &item->core);
+    abut_mesh_destroy(mesh);
+    return status;
+}
 
-/* A shift of a that exceeds the depth of every patch by `more`, nearly the shortest one:
- * projections onto one half-space after the other. It need not separate the pair, because a sweep
- * from there verifies it. */
-static vec3 separating_shift(const abut_patches *found, double more) {
+/* ---- pairs that may overlap ---- */
+
+/* A shift of a that exceeds the depth of every patch, or `depth`, by `more`, nearly the shortest
+ * one: projections onto one half-space after the other. It need not separate the pair, because a
+ * sweep from there verifies it. */
+static vec3 separating_shift(const abut_patches *found, double depth, double more) {
     vec3 shift = v3(0, 0, 0);
     for (int round = 0; round < SHIFT_ROUNDS; round++)
         for (uint64_t i = 0; i < found->patches.count; i++) {
             const abut_patch *p = &found->patches.list[i];
-            const double lacks = p->depth + more - v3_dot(shift, p->normal);
+            const double lacks = real_max(p->depth, depth) + more - v3_dot(shift, p->normal);
             if (lacks > 0)
                 shift = v3_along(shift, lacks, p->normal);
         }
     return shift;
 }
 
-/* The safe part of a step for two items with cores that touch at the start. */
-static abut_status sweep_shifted(const step_sweep *s, const abut_world_pair *pair, double *safe) {
-    const world_item *a = &world_items(s->world)[pair->a], *b = &world_items(s->world)[pair->b];
-    const double slack = slack_of(s, a, b), separation = s->options.separation;
+/* An item for contacts of surfaces: a character is the body of its surface. */
+static world_item contact_item(const world_item *item) {
+    world_item body = *item;
+    if (item->kind == ABUT_COLLIDER_CHARACTER) {
+        body.kind = ABUT_COLLIDER_BODY;
+        body.is.collider = abut_collider_from_bvh(item->core, item->at.pose);
+    }
+    return body;
+}
+
+/* A shift that separates a pair which touches at the start, by the slack; 0 if there is none. */
+static abut_status find_shift(const step_sweep *s, const world_item *a, const world_item *b,
+                              double slack, vec3 *shift) {
+    const double separation = s->options.separation;
+    const world_item both[2] = {contact_item(a), contact_item(b)};
     abuti_vector list = {0}, contacts = {0};
     abut_patches found = abut_patches_default();
-    world_call call = {.world = s->world, .a = a, .b = b, .options = abut_patch_options_default()};
-    *safe = 0;
+    world_call call = {.world = s->world,
+                       .a = &both[0],
+                       .b = &both[1],
+                       .options = abut_patch_options_default()};
     call.options.margin = separation > 0 ? separation + slack : 0;
     abut_status status = abuti_world_collide(&abuti_world_exact, &call, &contacts, &list, &found);
     if (!status && !found.patches.count && !(separation > 0)) {
         call.options.margin = slack;
         status = abuti_world_collide(&abuti_world_exact, &call, &contacts, &list, &found);
     }
-    const vec3 shift =
-        !status && found.patches.count ? separating_shift(&found, separation + slack) : v3(0, 0, 0);
+    *shift = v3(0, 0, 0);
+    if (!status && found.patches.count)
+        *shift = separating_shift(&found, allowed_depth(s, a, b) - separation, separation + slack);
     ABUTI_RELEASE(s->world->context, list.data, contacts.data);
+    return status;
+}
+
+/* A shift by the allowed depth along the normal of an impact, which rotates with b. */
+static vec3 shift_along_normal(const step_sweep *s, const world_item *a, const world_item *b,
+                               const abuti_path *turn, const abut_sweep_rigid_result *touch) {
+    const quat from = abuti_path_pose(turn, 0).rotation,
+               to = abuti_path_pose(turn, touch->time).rotation;
+    const mat3 on = quat_matrix(from), back = quat_matrix((quat){-to.x, -to.y, -to.z, to.w});
+    const vec3 normal = m3_apply(&on, m3_apply(&back, touch->normal));
+    return v3_scale(normal, allowed_depth(s, a, b));
+}
+
+/* The safe part of a step for two items with cores that touch at the start, or touch later and may
+ * overlap. */
+static abut_status sweep_shifted(const step_sweep *s, const abut_world_pair *pair,
+                                 const abut_sweep_rigid_result *touch, double *safe) {
+    const world_item *a = &world_items(s->world)[pair->a], *b = &world_items(s->world)[pair->b];
+    const bool is_start = !(touch->time > 0);
+    const double slack = slack_of(s, a, b), separation = s->options.separation;
+    abuti_step p = step_of(s->world, pair->a), q = step_of(s->world, pair->b);
+    const abuti_path turn = abuti_path_of(&q);
+    vec3 shift = v3(0, 0, 0);
+    abut_status status = ABUT_OK;
+    if (is_start)
+        status = find_shift(s, a, b, slack, &shift);
+    else
+        shift = shift_along_normal(s, a, b, &turn, touch);
     const double length = v3_length(shift);
     if (status || !(length > 0) || length > SHIFT_MAX * smaller_size(a, b) + separation + slack)
         return status;
-    abuti_step p = step_of(s->world, pair->a), q = step_of(s->world, pair->b);
-    const abuti_path turn = abuti_path_of(&q);
     const quat from = abuti_path_pose(&turn, 0).rotation, to = abuti_path_pose(&turn, 1).rotation;
     const mat3 back = quat_matrix((quat){-from.x, -from.y, -from.z, from.w}), on = quat_matrix(to);
     p.from.translation = v3_add(p.from.translation, shift);
     p.to.translation = v3_add(p.to.translation, m3_apply(&on, m3_apply(&back, shift)));
     abut_sweep_rigid_result deeper = {.time = 1};
     /* A quarter of the slack is reserved for the tolerance, which needs fewer pieces. */
-    abut_sweep_rigid_options coarse = s->options;
+    abut_sweep_rigid_options coarse = rigid_options(s);
     coarse.tolerance = real_max(s->options.tolerance, 0.25 * slack);
     const sweep_shape shapes[2] = {shape_of(a), shape_of(b)};
     status = abuti_sweep_shapes(&shapes[0], &p, &shapes[1], &q, &coarse, &deeper);
     if (!status)
-        *safe = safe_time(s, pair, slack, &deeper);
+        *safe = is_start ? safe_time(s, pair, slack, &deeper) : real_max(*safe, deeper.time);
     return status;
 }
 
@@ -227,7 +317,10 @@ static abut_status create_cores(const abut_world *world) {
     for (size_t i = 0; i < world->sweep_pairs.count && !status; i++) {
         world_item *both[2] = {&items[pairs[i].a], &items[pairs[i].b]};
         for (int k = 0; k < 2 && !status; k++) /* planes need only those of cylinders */
-            if (both[!k]->kind != ABUT_COLLIDER_PLANE || both[k]->kind == ABUT_COLLIDER_CYLINDER)
+            if (both[k]->kind == ABUT_COLLIDER_CHARACTER)
+                status = create_character_core(world->context, both[k]);
+            else if (both[!k]->kind != ABUT_COLLIDER_PLANE ||
+                     both[k]->kind == ABUT_COLLIDER_CYLINDER)
                 status = abuti_world_core(world->context, both[k]);
     }
     return status;
@@ -257,19 +350,45 @@ static void sweep_pairs(void *data, size_t chunk, size_t begin, size_t end) {
         } else if (core_of(a) && core_of(b)) {
             const abuti_step p = step_of(s->world, pair->a), q = step_of(s->world, pair->b);
             const sweep_shape shapes[2] = {shape_of(a), shape_of(b)};
-            to->status =
-                abuti_sweep_shapes(&shapes[0], &p, &shapes[1], &q, &s->options, &to->touch);
+            const abut_sweep_rigid_options options = rigid_options(s);
+            to->status = abuti_sweep_shapes(&shapes[0], &p, &shapes[1], &q, &options, &to->touch);
             to->safe = to->touch.hit ? to->touch.time : 1;
-            if (!to->status && to->touch.hit && !(to->touch.time > 0) && !s->is_past &&
-                !has_sensor(a, b))
-                to->status = sweep_shifted(s, pair, &to->safe);
+            if (!to->status && to->touch.hit && !s->is_past && !has_sensor(a, b) &&
+                (!(to->touch.time > 0) || s->options.allowed_depth > 0))
+                to->status = sweep_shifted(s, pair, &to->touch, &to->safe);
         } else {
             to->unknown = true;
         }
     }
 }
 
-static abut_status write_impacts(const abut_world *world, abut_world_impacts *impacts) {
+/* Sets the safe times of all items that move. */
+static void set_safe_times(const abut_world *world) {
+    const world_swept *swept = world->swept.data;
+    const abut_world_pair *pairs = world->sweep_pairs.data;
+    world_sweep *sweeps = world->sweeps.data;
+    bool changed = true;
+    for (size_t i = 0; i < world->items.count; i++)
+        sweeps[i].time = 1;
+    for (bool backward = false; changed; backward = !backward) {
+        changed = false;
+        for (size_t i = 0; i < world->sweep_pairs.count; i++) {
+            const size_t which = backward ? world->sweep_pairs.count - 1 - i : i;
+            world_sweep *a = &sweeps[pairs[which].a], *b = &sweeps[pairs[which].b];
+            if (has_sensor(&world_items(world)[pairs[which].a],
+                           &world_items(world)[pairs[which].b]))
+                continue;
+            const double time = real_min(swept[which].safe,
+                                         real_min(a->moves ? a->time : 1, b->moves ? b->time : 1));
+            changed |= (a->moves && time < a->time) || (b->moves && time < b->time);
+            a->time = a->moves ? time : 1;
+            b->time = b->moves ? time : 1;
+        }
+    }
+}
+
+static abut_status write_impacts(const abut_world *world, const uint32_t *ids, size_t ends,
+                                 abut_world_impacts *impacts) {
     const world_swept *swept = world->swept.data;
     const abut_world_pair *pairs = world->sweep_pairs.data;
     uint64_t count = 0, unknown = 0;
@@ -293,6 +412,11 @@ static abut_status write_impacts(const abut_world *world, abut_world_impacts *im
             impacts->list[count++] = (abut_world_impact){a->id, b->id, sensor, *touch};
         if (!sensor)
             time = real_min(time, swept[i].safe);
+    }
+    if (impacts->times) {
+        set_safe_times(world);
+        for (size_t i = 0; i < ends; i++)
+            impacts->times[i] = ((const world_sweep *)world->sweeps.data)[ids ? ids[i] : i].time;
     }
     impacts->time = time;
     impacts->unswept_count = unknown;
@@ -362,7 +486,7 @@ static abut_status sweep_step(step_sweep *s) {
     return status;
 }
 
-abut_status abuti_world_sweep_paths(abut_world *world, const abut_sweep_rigid_options *options,
+abut_status abuti_world_sweep_paths(abut_world *world, const abut_world_sweep_options *options,
                                     bool is_past) {
     step_sweep s = {.world = world, .options = *options, .is_past = is_past};
     s.reach = 0.5 * (options->separation + options->tolerance);
@@ -388,8 +512,8 @@ static abut_status download_ends(const abut_world *world, const abut_buffer *end
 }
 
 abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array ends, size_t count,
-                             const abut_sweep_rigid_options *options, abut_world_impacts *impacts) {
-    abut_sweep_rigid_options o = abut_sweep_rigid_options_default();
+                             const abut_world_sweep_options *options, abut_world_impacts *impacts) {
+    abut_world_sweep_options o = abut_world_sweep_options_default();
     abut_world_impacts ours = abut_world_impacts_default();
     const bool has_ends = ends.host || ends.buffer || !count;
     if (!world || !has_ends)
@@ -405,6 +529,7 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array 
     status = abuti_options_read(&o, sizeof o, options, "abut_world_sweep: options");
     if (status || (status = abuti_check_length(__func__, "options->separation", o.separation)) ||
         (status = abuti_check_length(__func__, "options->tolerance", o.tolerance)) ||
+        (status = abuti_check_length(__func__, "options->allowed_depth", o.allowed_depth)) ||
         (status = abuti_world_enter(__func__, world, &before)))
         return status;
     status = world->backend->download_poses(world);
@@ -424,6 +549,6 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, abut_array 
     abuti_set_fraction(0);
     abuti_world_leave(world, before);
     if (!status)
-        status = write_impacts(world, &ours);
+        status = write_impacts(world, ids, count, &ours);
     return abuti_result_write(impacts, &ours, status);
 }

@@ -78,7 +78,8 @@ typedef struct world_item {
     abut_topology *topology;    /* of `bvh` or `core`, for pairs with characters; owned, or null */
     abuti_field_body body;      /* of bodies; without the pose */
     const abut_bvh *bvh;        /* of a body or hull; may be null */
-    abut_bvh *core; /* of a primitive that was swept or tested with a character, sweep.c; owned */
+    abut_bvh *core; /* of a primitive that was swept or tested with a character, or surface of a
+                     * character that was swept, sweep.c; owned */
     double core_radius;
     size_t work;   /* estimate for a pair: number of triangles or samples */
     double margin; /* that of the world plus twice its own: boxes include half of it */
@@ -107,6 +108,7 @@ typedef struct world_sweep {
     const world_place *from, *to;
     world_place end; /* of abut_world_sweep(): what `to` points to */
     box3 box;        /* of the whole path */
+    double time;     /* of abut_world_sweep(): its safe fraction */
 } world_sweep;
 
 /* The result of a pair that was swept. */
@@ -462,7 +464,7 @@ abut_status abuti_world_asset_deform(world_asset *asset, const abut_vec3 *positi
 abut_status abuti_world_core(abut_context *context, world_item *item);
 /* Finds the impacts of all pairs whose paths are set. `is_past`: only impacts, no safe times. Pairs
  * with a shape that deforms are left to abuti_world_sweep_shapes(). */
-abut_status abuti_world_sweep_paths(abut_world *world, const abut_sweep_rigid_options *options,
+abut_status abuti_world_sweep_paths(abut_world *world, const abut_world_sweep_options *options,
                                     bool is_past);
 
 /* ---- sweep_shapes.c ---- */

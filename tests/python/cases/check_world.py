@@ -249,6 +249,20 @@ class Worlds(unittest.TestCase):
             self.assertEqual([world.sweep({body: end}).time for end in (through, along, up)], [0, 1, 1])
             self.assertEqual(world.sweep({body: through}).touches["time"].tolist(), [0])
 
+    def test_sweeps_with_an_allowed_depth(self):
+        world = abut.World()
+        world.add(abut.shape("box", size=(10, 10, 1)), [0, 0, -0.5, 0, 0, 0, 1], motion="static")
+        low, high = (world.add(abut.shape("box"), [x, 0, 0.5 + z, 0, 0, 0, 1]) for x, z in ((-3, 0), (3, 1)))
+        ends = {high: [3, 0, -0.5, 0, 0, 0, 1], low: [-3, 0, 0.49, 0, 0, 0, 1]}
+        swept = world.sweep(ends)
+        np.testing.assert_allclose(swept.times, [0.5, 0], atol=1e-5)
+        self.assertEqual(swept.time, 0)
+        swept = world.sweep(ends, allowed_depth=0.005)
+        np.testing.assert_allclose(swept.times, [1.005 / 2, 0.5], atol=0.011)
+        self.assertEqual((len(swept.a), swept.time), (2, min(swept.times)))
+        with self.assertRaisesRegex(abut.ArgumentError, "allowed_depth"):
+            world.sweep(ends, allowed_depth=-1)
+
     def test_saved_and_restored(self):
         def build(step):
             world = abut.World(margin=0.005)

@@ -60,9 +60,9 @@ static inline double solid_distance(const abut_collider *c, abut_vec3 point) {
     return closest.distance;
 }
 
-/* The first items are of all kinds. Some bodies have no BVH. */
+/* The first items are of all kinds; one is a plane. Some bodies have no BVH. */
 static inline void query_scene_begin(query_scene *s, test_random *random, uint32_t count,
-                                     double reach) {
+                                     double reach, double plane_height) {
     memset(s, 0, sizeof *s);
     s->count = count;
     assert_true(count <= QUERY_ITEMS);
@@ -71,11 +71,12 @@ static inline void query_scene_begin(query_scene *s, test_random *random, uint32
         abut_world_item item;
         do
             item = varied_item(random, reach);
-        while (i <= ABUT_COLLIDER_HULL && item.collider.kind != (abut_collider_kind)i);
+        while (i <= ABUT_COLLIDER_HULL ? item.collider.kind != (abut_collider_kind)i
+                                       : item.collider.kind == ABUT_COLLIDER_PLANE);
         if (i == 0)
             item.collider.shape.body.bvh = things[0].bvh;
         if (item.collider.kind == ABUT_COLLIDER_PLANE)
-            item.collider.shape.plane.offset = -0.2 * reach;
+            item.collider.shape.plane.offset = plane_height;
         s->items[i] = item;
         assert_int_equal(add(s->world, &item), i);
         const abut_bvh *bvh = collider_bvh(&item.collider);

@@ -26,26 +26,28 @@ static void append_hit(hit_list *to, uint32_t id, uint32_t triangle, double para
         (abut_world_hit){.parameter = parameter, .id = id, .triangle = triangle};
 }
 
-/* Signed distances of a primitive change their sign at its surface: bisection between samples. */
+/* A ray advances by the distance of the surface, which cannot pass it. Crossings change the sign of
+ * the distance; chords below 1e-6 are not found. */
 static void cross_primitive(const abut_collider *c, const abut_ray *ray, double limit, uint32_t id,
                             hit_list *to) {
-    enum { SAMPLES = 400 };
-    double before = solid_distance(c, ray->origin);
-    for (int i = 1; i <= SAMPLES; i++) {
-        double lo = limit * (i - 1) / SAMPLES, hi = limit * i / SAMPLES;
-        const double after = solid_distance(c, v3_along(ray->origin, hi, ray->direction));
-        if ((before < 0) != (after < 0)) {
-            for (int k = 0; k < 60; k++) {
-                const double middle = 0.5 * (lo + hi),
-                             at = solid_distance(c, v3_along(ray->origin, middle, ray->direction));
-                if ((at < 0) == (before < 0))
-                    lo = middle;
-                else
-                    hi = middle;
-            }
-            append_hit(to, id, ABUT_NONE, lo);
+    const double length = v3_length(ray->direction);
+    double t = 0, before = solid_distance(c, ray->origin);
+    while (t < limit) {
+        const double next = real_min(limit, t + real_max(fabs(before), 1e-6) / length);
+        const double after = solid_distance(c, v3_along(ray->origin, next, ray->direction));
+        double lo = t, hi = next;
+        for (int k = 0; k < 60 && (before < 0) != (after < 0); k++) {
+            const double middle = 0.5 * (lo + hi),
+                         at = solid_distance(c, v3_along(ray->origin, middle, ray->direction));
+            if ((at < 0) == (before < 0))
+                lo = middle;
+            else
+                hi = middle;
         }
+        if ((before < 0) != (after < 0))
+            append_hit(to, id, ABUT_NONE, lo);
         before = after;
+        t = next;
     }
 }
 
@@ -98,7 +100,7 @@ TEST(rays_equal_a_loop_over_all_items) {
     uint32_t hits_of[ABUT_COLLIDER_MESH + 1] = {0}, misses = 0;
     for (uint32_t round = 0; round < test_rounds(24); round++) {
         query_scene s;
-        query_scene_begin(&s, &random, 24, 2);
+        query_scene_begin(&s, &random, 24, 2, -0.4);
         for (int i = 0; i < 40; i++) {
             abut_ray ray = random_ray(&random, 3);
             const double limit = test_random_real(&random, 0.5, 2);
@@ -242,7 +244,7 @@ TEST(points_equal_a_loop_over_all_items) {
     uint32_t nearest_of[ABUT_COLLIDER_MESH + 1] = {0}, none = 0;
     for (uint32_t round = 0; round < test_rounds(24); round++) {
         query_scene s;
-        query_scene_begin(&s, &random, 24, 2);
+        query_scene_begin(&s, &random, 24, 2, -0.4);
         for (int i = 0; i < 40; i++) {
             const abut_vec3 centre =
                 s.items[test_random_below(&random, s.count)].collider.pose.translation;
@@ -580,7 +582,7 @@ TEST_THREADS(batches_do_not_depend_on_threads) {
     abut_world *world;
     for (int i = 0; i < QUERIES; i++)
         rays[i] = random_ray(&random, 3);
-    query_scene_begin(&s, &random, 30, 2);
+    query_scene_begin(&s, &random, 30, 2, -0.4);
     jobs[0] = (batch_job){.world = s.world, .rays = rays, .results = expected};
     run_batches(&jobs[0]);
     assert_int_equal(jobs[0].status, ABUT_OK);
@@ -651,7 +653,7 @@ static abut_status query_all(abut_context *context, void *data) {
 TEST(failing_allocations_change_nothing) {
     test_random random = {5};
     query_scene s;
-    query_scene_begin(&s, &random, 10, 1);
+    query_scene_begin(&s, &random, 10, 1, -0.4);
     assert_true(test_every_allocation(query_all, &s) > 8);
     query_scene_end(&s);
 }
@@ -666,7 +668,7 @@ TEST(invalid_arguments_are_refused) {
     abut_world_query_options options = abut_world_query_options_default();
     uint64_t offsets[2];
     bool any;
-    query_scene_begin(&s, &random, 10, 1);
+    query_scene_begin(&s, &random, 10, 1, -0.4);
     const abut_array rays = abut_array_host(&ray), none = abut_array_host(NULL);
     assert_refused("world", abut_world_prepare_queries(NULL));
     assert_refused("world", abut_world_ray_first(NULL, rays, 1, 1, NULL, &hit, NULL));

@@ -3,7 +3,7 @@
  * Two primitives are measured in closed form (contact/solid_manifold.c). Otherwise every shape is a
  * core, which is a mesh, and a radius around it, and cores are measured by <abut/pair.h>: a point
  * for a sphere, a segment for a capsule (triangles whose corners coincide), twelve triangles for a
- * box, and a circumscribed prism for a cylinder. A plane is measured by the lowest vertex.
+ * box, and a circumscribed prism for a cylinder. A plane is measured by the lowest point.
  */
 #include "world/query.h"
 
@@ -157,12 +157,33 @@ static abut_status find_cores(const world_query *q, query_collider *collider,
     return status;
 }
 
-/* The height of the lowest vertex of a BVH above a plane, and that vertex. */
-static double lowest_vertex(const query_collider *collider, const world_item *plane, vec3 *lowest) {
-    const abut_mesh *mesh = collider->bvh->mesh;
-    const abut_plane *p = &plane->at.primitive.plane;
+/* The point of a primitive, in local coordinates, that is farthest along a direction. */
+static vec3 farthest_point(const abut_collider *c, vec3 direction) {
+    const vec3 unit = v3_normalise(direction), half = c->shape.half;
+    const abut_capsule *r = &c->shape.capsule; /* a cylinder has the same layout */
+    const vec3 end = r->end[v3_dot(r->end[1], unit) > v3_dot(r->end[0], unit)];
+    if (c->kind == ABUT_COLLIDER_SPHERE)
+        return v3_along(c->shape.sphere.centre, c->shape.sphere.radius, unit);
+    if (c->kind == ABUT_COLLIDER_BOX)
+        return v3(unit.x < 0 ? -half.x : half.x, unit.y < 0 ? -half.y : half.y,
+                  unit.z < 0 ? -half.z : half.z);
+    if (c->kind == ABUT_COLLIDER_CAPSULE)
+        return v3_along(end, r->radius, unit);
+    const vec3 axis = v3_normalise(v3_sub(r->end[1], r->end[0]));
+    return v3_along(end, r->radius, v3_normalise(v3_along(unit, -v3_dot(unit, axis), axis)));
+}
+
+/* The height of the lowest point of a collider above a plane, and that point. */
+static double find_lowest(const query_collider *collider, const world_item *item, vec3 *lowest) {
+    const abut_plane *p = &item->at.primitive.plane;
     const abuti_motion motion = abuti_motion_of(&collider->is.pose);
     double least = INFINITY;
+    if (!collider->bvh) {
+        const vec3 down = contact_rotate_back(&collider->motion, contact_negate(p->normal));
+        *lowest = contact_to_world(&collider->motion, farthest_point(&collider->is, down));
+        return v3_dot(p->normal, *lowest) - p->offset;
+    }
+    const abut_mesh *mesh = collider->bvh->mesh;
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
         const vec3 at = abuti_motion_apply(&motion, abuti_mesh_position(mesh, i));
         const double height = v3_dot(p->normal, at) - p->offset;
@@ -174,7 +195,7 @@ static double lowest_vertex(const query_collider *collider, const world_item *pl
     return least;
 }
 
-/* The patch of two primitives within a margin; false if there is none. */
+/* The deepest contact of two primitives within a margin; false if there is none. */
 static abut_status find_patch(const query_collider *collider, const world_item *item, double margin,
                               bool *is_found, abut_contact *deepest) {
     abut_patch_options options = abut_patch_options_default();
@@ -187,8 +208,11 @@ static abut_status find_patch(const query_collider *collider, const world_item *
     options.margin = real_min(margin, ABUT_COORDINATE_MAX);
     abut_status status = abuti_contact_primitives(&collider->is, &other, &options, &found);
     *is_found = !status && found.patches.count > 0;
+    *deepest = contacts[0];
+    for (uint64_t i = 1; i < found.contacts.count && *is_found; i++)
+        if (contacts[i].depth > deepest->depth)
+            *deepest = contacts[i];
     if (*is_found) {
-        *deepest = contacts[0];
         deepest->depth = patch.depth;
         deepest->normal = patch.normal;
     }
@@ -199,7 +223,7 @@ static abut_status find_patch(const query_collider *collider, const world_item *
 typedef enum pair_kind {
     PAIR_NONE,
     PAIR_PRIMITIVES,
-    PAIR_PLANE, /* with a BVH */
+    PAIR_PLANE, /* the item */
     PAIR_CORES
 } pair_kind;
 
@@ -207,8 +231,9 @@ static pair_kind kind_of(const query_collider *collider, const world_item *item)
     const bool has_bvh = abuti_query_bvh(item) != NULL;
     if (!has_bvh && (item->kind == ABUT_COLLIDER_BODY || item->kind == ABUT_COLLIDER_CHARACTER))
         return PAIR_NONE;
-    return collider->bvh || has_bvh ? item->kind == ABUT_COLLIDER_PLANE ? PAIR_PLANE : PAIR_CORES
-                                    : PAIR_PRIMITIVES;
+    return item->kind == ABUT_COLLIDER_PLANE ? PAIR_PLANE
+           : collider->bvh || has_bvh        ? PAIR_CORES
+                                             : PAIR_PRIMITIVES;
 }
 
 /* Whether the distance is at most the margin. Adds the reliability to `flags`. */
@@ -225,7 +250,7 @@ static abut_status is_within(const world_query *q, query_collider *collider, con
     if (kind == PAIR_PRIMITIVES)
         return find_patch(collider, item, margin, within, &deepest);
     if (kind == PAIR_PLANE) {
-        *within = lowest_vertex(collider, item, &lowest) <= margin;
+        *within = find_lowest(collider, item, &lowest) <= margin;
         return ABUT_OK;
     }
     abut_status status = find_cores(q, collider, item, &pair);
@@ -277,7 +302,7 @@ static abut_status compute_separation(const world_query *q, query_collider *coll
         return ABUT_OK;
     }
     if (kind == PAIR_PLANE) {
-        const double height = lowest_vertex(collider, item, &to->point_collider);
+        const double height = find_lowest(collider, item, &to->point_collider);
         to->distance = real_max(height, 0);
         to->point_item =
             v3_along(to->point_collider, -to->distance, item->at.primitive.plane.normal);

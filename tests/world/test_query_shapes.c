@@ -227,24 +227,31 @@ TEST(casts_equal_a_loop_over_all_items) {
             abut_world_cast_list found = {list, QUERY_ITEMS, 0};
             uint64_t offsets[2], count = 0;
             bool any;
+            const uint32_t ignored = i % 3 == 1 ? ABUT_COLLIDER_PLANE : ABUT_NONE;
+            abut_world_query_options options = abut_world_query_options_default();
+            options.ignored = &ignored;
+            options.ignored_count = 1;
             if (i % 3 == 1) { /* far away, and at an item */
                 collider.pose.translation = (abut_vec3){20, 20, 20};
                 end.translation = (abut_vec3){-20, 20, 20};
+                if (i > 1)
+                    end = s.items[ABUT_COLLIDER_HULL].collider.pose;
             } else if (i % 3 == 2) {
                 collider.pose = s.items[ABUT_COLLIDER_HULL].collider.pose;
                 end.translation = (abut_vec3){0, 0, -30};
             }
             const abut_collider moving = with_bvh(&collider);
             sweep.separation = i % 2 ? 0 : 0.1;
-            assert_ok(abut_world_cast_all(s.world, &collider, &end, 1, &sweep, NULL, offsets,
+            assert_ok(abut_world_cast_all(s.world, &collider, &end, 1, &sweep, &options, offsets,
                                           &found, NULL));
             assert_ok(
-                abut_world_cast_first(s.world, &collider, &end, 1, &sweep, NULL, &first, NULL));
-            assert_ok(abut_world_cast_any(s.world, &collider, &end, 1, &sweep, NULL, &any, NULL));
+                abut_world_cast_first(s.world, &collider, &end, 1, &sweep, &options, &first, NULL));
+            assert_ok(
+                abut_world_cast_any(s.world, &collider, &end, 1, &sweep, &options, &any, NULL));
             for (uint32_t id = 0; id < s.count; id++) {
                 abut_sweep_rigid_result expected;
                 uint64_t k = 0;
-                if (!is_seen(&s, id))
+                if (!is_seen(&s, id) || id == ignored)
                     continue;
                 assert_ok(abut_sweep_rigid(&moving, &end, &s.items[id].collider, NULL, &sweep,
                                            &expected));
@@ -277,7 +284,8 @@ TEST(casts_equal_a_loop_over_all_items) {
         }
         query_scene_end(&s);
     }
-    assert_true(hits && starts && misses && planes);
+    assert_true(hits && starts && misses);
+    assert_true(planes || !test_thorough());
 }
 
 /* A small fast ball does not pass a thin plate, whatever its speed. */

@@ -14,8 +14,9 @@ static const bench_case *const tables[] = {
     bench_sweep_pair_cases,   bench_cloth_cases,        bench_self_cases,
     bench_layers_cases,       bench_raster_cases,       bench_map_cases,
     bench_rival_cases,        bench_dress_cases,        bench_world_mixed_cases,
-    bench_world_step_cases,   bench_growth_cases,       bench_garment_cases,
-    bench_cloth_goal_cases,   bench_sud_cases,          bench_brute_cases,
+    bench_world_step_cases,   bench_world_query_cases,  bench_growth_cases,
+    bench_garment_cases,      bench_cloth_goal_cases,   bench_sud_cases,
+    bench_brute_cases,
 };
 
 const bench_case *bench_case_at(size_t index) {

@@ -163,7 +163,7 @@ const tool_command *command_find(const char *name);
 #define COMMANDS(X) \
     X(info) X(convert) X(make) X(picture) X(view) X(character) X(radial) X(nearest) \
     X(inside) X(ray) X(overlap) X(distance) X(selfcheck) X(map) X(clearance) X(deviation) \
-    X(thickness) X(sweep) X(replay) X(field) X(slice) X(offset) X(samples) X(contacts) \
+    X(thickness) X(sweep) X(replay) X(field) X(slice) X(offset) X(samples) X(contacts) X(query) \
     X(compare) X(interfere) X(simulate) X(batch) X(cache) X(demo) X(devices) X(bench) X(version) X(help) \
     X(completion) X(manual)
 /* clang-format on */

@@ -30,5 +30,6 @@
 #include <abut/sign.h>
 #include <abut/sweep.h>
 #include <abut/world.h>
+#include <abut/world_query.h>
 
 #endif

@@ -55,6 +55,7 @@ from .pair import (
     sweep,
     within,
 )
+from .queries import NearestBodies, Overlaps, WorldCasts, WorldHits, WorldNearest
 from .report import Problem, Reliability, Report
 from .scene import Frame, Scene, SceneBody, simulate
 from .shapes import hull, join, load, shape
@@ -104,7 +105,9 @@ __all__ = [
     "Motion",
     "NONE",
     "Nearest",
+    "NearestBodies",
     "OutOfMemoryError",
+    "Overlaps",
     "Page",
     "Pair",
     "PairInfo",
@@ -128,6 +131,9 @@ __all__ = [
     "Touch",
     "UnsupportedError",
     "World",
+    "WorldCasts",
+    "WorldHits",
+    "WorldNearest",
     "batch",
     "contacts",
     "devices",

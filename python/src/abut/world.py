@@ -48,6 +48,7 @@ from .character import RadialField
 from .cloth import Cloth, ClothStep, step_of
 from .collider import PRIMITIVES, Primitive, fill_primitive, length_of
 from .mesh import Mesh, mesh_of
+from .queries import Queries
 from .report import Reliability, reliability, warn_unless_guaranteed
 
 
@@ -197,7 +198,7 @@ class Sweep(NamedTuple):
     """The lowest reliability of the containment tests at the start, over all pairs."""
 
 
-class World(Owner):
+class World(Queries, Owner):
     """A set of bodies. step() computes all their contacts in one call.
 
     margin             bodies nearer than this have contacts, too, with negative depth

@@ -33,16 +33,8 @@ enum {
 };
 #define TREE_GROWTH 1.2 /* of the sizes of all nodes: then it is built again */
 
-typedef struct entry {
-    box3 box;
-    uint32_t item;
-} entry;
-
-typedef struct node {
-    box3 box;
-    uint32_t begin, end; /* of its entries */
-    uint32_t right;      /* its second child, or 0; the first one is the next node */
-} node;
+typedef world_tree_entry entry;
+typedef world_tree_node node;
 
 typedef struct broad {
     abut_world *world;
@@ -300,6 +292,7 @@ static abut_status find_overlaps(broad *b, size_t searching, abuti_vector *pairs
     abut_world *world = b->world;
     const world_item *items = world_items(world);
     abut_status status = update_trees(b);
+    world->tree.is_current = !status && !b->sweeps;
     if (status)
         return status;
     /* The last chunk has the pairs with planes, and those of the last search. */
@@ -330,6 +323,15 @@ abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, d
                                  abuti_vector *pairs) {
     broad b = {.world = world, .sweeps = sweeps, .reach = reach};
     return find_overlaps(&b, world->items.count, pairs);
+}
+
+abut_status abuti_world_fit_trees(abut_world *world) {
+    broad b = {.world = world};
+    if (world->tree.is_current)
+        return ABUT_OK;
+    abut_status status = update_trees(&b);
+    world->tree.is_current = !status;
+    return status;
 }
 
 abut_status abuti_world_find_pairs(abut_world *world) {

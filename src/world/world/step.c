@@ -33,6 +33,7 @@ void abuti_world_destroy_track(abut_world *world, world_item *item) {
         abuti_world_forget_shapes(world);
     abuti_world_remove_from_cloth(world, item);
     abut_self_destroy(track->self);
+    abut_bvh_destroy(track->surface);
     ABUTI_RELEASE(world->context, track->given, track->from, track->to, track);
     item->track = NULL;
 }

@@ -122,6 +122,7 @@ void abut_world_destroy(abut_world *world) {
     if (world->layers)
         abuti_world_layers.close(world);
     abut_cloth_destroy(world->cloth);
+    abuti_world_destroy_queries(world);
     ABUTI_RELEASE(context, world->items.data, world->places.data, world->keys.data,
                   world->spare.data, world->tree.entries.data, world->tree.nodes.data,
                   world->pairs.data, world->ignored.data, world->contacts.data, world->touches.data,
@@ -225,6 +226,7 @@ bool abuti_world_set_place(abut_world *world, world_item *item, const world_plac
 
 void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
+    world->tree.is_current = world->queries.is_listed = false;
     items |= world->has_woken;
     world->has_woken = false;
     if (items) {

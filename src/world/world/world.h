@@ -60,6 +60,8 @@ typedef struct world_track {
     bool is_near;           /* it was near a wanted shape when the sweep was created */
     struct abut_self *self; /* null: not needed so far */
     bool is_free;           /* it does not intersect itself, as far as steps know */
+    abut_bvh *surface;      /* of a character, for queries; null: not needed so far */
+    uint64_t surface_state; /* `state` of the item at its last refit */
 } world_track;
 
 typedef struct world_item {
@@ -172,6 +174,17 @@ typedef struct world_pair_set {
 
 /* The k-d trees of the items of each motion class, broad_phase.c. */
 enum { WORLD_CLASSES = 3 };
+typedef struct world_tree_entry {
+    box3 box;
+    uint32_t item;
+} world_tree_entry;
+
+typedef struct world_tree_node {
+    box3 box;
+    uint32_t begin, end; /* of its entries */
+    uint32_t right;      /* its second child, or 0; the first one is the next node */
+} world_tree_node;
+
 typedef struct world_tree {
     abuti_vector entries, nodes; /* nodes of all trees */
     uint32_t node_count;
@@ -179,7 +192,15 @@ typedef struct world_tree {
     uint32_t class_begin[WORLD_CLASSES + 1]; /* entries */
     uint32_t searches;                       /* since they were built; 0: they do not exist */
     double size;                             /* of all nodes, when they were built */
+    bool is_current; /* boxes are those of the current poses and shapes, not those of a step */
 } world_tree;
+
+/* What queries need besides the tree, query.c. */
+typedef struct world_queries {
+    bool is_listed;              /* the lists are those of the current items */
+    abuti_vector planes, unseen; /* uint32_t: planes, and items that queries cannot see */
+    double round_radius;         /* maximum of all spheres, capsules and cylinders */
+} world_queries;
 
 typedef struct world_device world_device;
 typedef struct world_backend world_backend;
@@ -209,6 +230,7 @@ struct abut_world {
     abuti_vector pairs;  /* abut_world_pair, of indices */
     bool has_pairs;      /* the list is valid for the current items and poses */
     bool has_last_pairs; /* it is valid for the current items at `paired_state` */
+    world_queries queries;
 
     /* Contacts. */
     world_results results[WORLD_CHUNKS]; /* by chunk of pairs */
@@ -420,6 +442,13 @@ abut_status abuti_world_find_pairs(abut_world *world);
  * step. Boxes include half the margin. */
 abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double reach,
                                  abuti_vector *pairs);
+
+/* Fits the trees to the current boxes, unless they are. */
+abut_status abuti_world_fit_trees(abut_world *world);
+
+/* ---- query.c ---- */
+
+void abuti_world_destroy_queries(abut_world *world);
 
 /* ---- events.c ---- */
 

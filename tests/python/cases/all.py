@@ -24,6 +24,7 @@ MODULES = (
     "mesh",
     "motion",
     "pair",
+    "queries",
     "report",
     "shapes",
     "view",

@@ -47,7 +47,7 @@ typedef struct geom {
 /* An installed model. Entries are never freed, but reused: other threads may read the list. */
 typedef struct entry {
     _Atomic(const struct mjModel_ *) model; /* null = unused */
-    abut_context *context;
+    abut_context *context, *own_context;
     abut_mujoco_engine engine;
     const double *geom_size;
     solid *meshes;
@@ -187,16 +187,15 @@ typedef struct pair_contacts {
 } pair_contacts;
 
 /* Repeats a query whose contacts did not fit, and keeps STACK_CONTACTS of them. */
-static abut_status find_many(const abut_collider *a, const abut_collider *b,
+static abut_status find_many(abut_context *context, const abut_collider *a, const abut_collider *b,
                              const abut_patch_options *options, abut_patches found,
                              pair_contacts *pair) {
-    abut_patch *patches = calloc(found.patches.count, sizeof *patches);
-    abut_contact *list = calloc(found.contacts.count, sizeof *list);
+    abut_patch *patches = abut_context_allocate(context, found.patches.count, sizeof *patches);
+    abut_contact *list = abut_context_allocate(context, found.contacts.count, sizeof *list);
     found.patches = (abut_patch_list){patches, found.patches.count, 0};
     found.contacts = (abut_contact_list){list, found.contacts.count, 0};
-    abut_status status = patches && list
-                             ? abut_contact_find(a, b, options, &found)
-                             : abut_set_error(ABUT_ERROR_MEMORY, "abut_mujoco: no memory");
+    abut_status status =
+        patches && list ? abut_contact_find(a, b, options, &found) : ABUT_ERROR_MEMORY;
     if (!status) {
         uint64_t n = 0;
         for (uint64_t p = 0; p < found.patches.count && n < STACK_CONTACTS; p++)
@@ -207,8 +206,8 @@ static abut_status find_many(const abut_collider *a, const abut_collider *b,
                 pair->list[n++] = list[patches[p].first + i];
         pair->count = n;
     }
-    free(patches);
-    free(list);
+    abut_context_free(context, patches);
+    abut_context_free(context, list);
     return status;
 }
 
@@ -228,7 +227,7 @@ static abut_status find_contacts(const entry *e, const struct mjData_ *data, int
     options.margin = margin > 0 ? margin : 0;
     status = abut_contact_find(&a, &b, &options, &found); /* normals point from g1 to g2 */
     if (status == ABUT_ERROR_BUFFER)
-        return find_many(&a, &b, &options, found, pair);
+        return find_many(e->context, &a, &b, &options, found, pair);
     if (status)
         return status;
     move_deepest(pair->list, patches, found.patches.count);
@@ -331,17 +330,22 @@ static void restore_table(abut_mujoco_collider **table) {
 
 /* ---- installation ---- */
 
+static void *allocate_zeroed(abut_context *context, size_t count, size_t bytes) {
+    void *memory = abut_context_allocate(context, count, bytes);
+    return memory ? memset(memory, 0, count * bytes) : NULL;
+}
+
 static void free_entry(entry *e) {
     for (uint32_t i = 0; e->meshes && i < e->mesh_count; i++)
         abut_bvh_destroy(e->meshes[i].bvh);
     for (uint32_t i = 0; e->geoms && i < e->geom_count; i++)
         abut_bvh_destroy(e->geoms[i].own);
-    free(e->meshes);
-    free(e->geoms);
-    abut_context_destroy(e->context);
+    abut_context_free(e->context, e->meshes);
+    abut_context_free(e->context, e->geoms);
+    abut_context_destroy(e->own_context);
     e->meshes = NULL;
     e->geoms = NULL;
-    e->context = NULL;
+    e->context = e->own_context = NULL;
     e->mesh_count = e->geom_count = 0;
 }
 
@@ -381,17 +385,16 @@ static abut_status compare_with_hull(entry *e, abut_mesh *mesh, solid *s) {
     s->is_convex = false;
     if (s->is_limited)
         return ABUT_OK;
-    abut_vec3 *points = malloc(count * sizeof *points);
+    abut_vec3 *points = abut_context_allocate(e->context, count, sizeof *points);
     abut_mesh *hull = NULL;
-    status = points ? abut_mesh_get_positions(mesh, points)
-                    : abut_set_error(ABUT_ERROR_MEMORY, "abut_mujoco: no memory");
+    status = points ? abut_mesh_get_positions(mesh, points) : ABUT_ERROR_MEMORY;
     if (!status)
         status = abut_mesh_create_hull(e->context, points, count, &hull);
     if (!status)
         status = examine_mesh(hull, &hull_report);
     if (!status)
         s->is_convex = report.volume > (1 - CONVEX_VOLUME) * hull_report.volume;
-    free(points);
+    abut_context_free(e->context, points);
     abut_mesh_destroy(hull);
     return status;
 }
@@ -430,9 +433,8 @@ static abut_status create_geom_mesh(entry *e, int type, const double *size, abut
     if (status)
         return status;
     uint32_t count = abut_mesh_vertex_count(unit);
-    abut_vec3 *points = malloc(count * sizeof *points);
-    status = points ? abut_mesh_get_positions(unit, points)
-                    : abut_set_error(ABUT_ERROR_MEMORY, "abut_mujoco: no memory");
+    abut_vec3 *points = abut_context_allocate(e->context, count, sizeof *points);
+    status = points ? abut_mesh_get_positions(unit, points) : ABUT_ERROR_MEMORY;
     if (!status) {
         for (uint32_t i = 0; i < count; i++)
             points[i] =
@@ -441,7 +443,7 @@ static abut_status create_geom_mesh(entry *e, int type, const double *size, abut
                                                         abut_mesh_triangle_count(unit));
         status = abut_mesh_create(e->context, &input, mesh);
     }
-    free(points);
+    abut_context_free(e->context, points);
     abut_mesh_destroy(unit);
     return status;
 }
@@ -486,13 +488,15 @@ static abut_status build_entry(entry *e, const abut_mujoco_engine *engine,
     e->mesh_count = m->nmesh;
     e->geom_count = m->ngeom;
     atomic_store(&e->error_count, 0);
-    abut_status status = abut_context_create(&serial, &e->context);
+    e->context = options ? options->context : NULL;
+    abut_status status = e->context ? ABUT_OK : abut_context_create(&serial, &e->own_context);
     if (status)
         return status;
-    e->meshes = calloc(m->nmesh + 1, sizeof *e->meshes);
-    e->geoms = calloc(m->ngeom + 1, sizeof *e->geoms);
+    e->context = e->context ? e->context : e->own_context;
+    e->meshes = allocate_zeroed(e->context, m->nmesh, sizeof *e->meshes);
+    e->geoms = allocate_zeroed(e->context, m->ngeom, sizeof *e->geoms);
     if (!e->meshes || !e->geoms)
-        return abut_set_error(ABUT_ERROR_MEMORY, "abut_mujoco: no memory");
+        return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < m->ngeom && !status; i++)
         status = add_geom(e, m, options, i);
     return status;
@@ -531,6 +535,7 @@ abut_status abut_mujoco_install(const abut_mujoco_engine *engine, const abut_muj
     entry *e = reserve_entry();
     if (e) {
         e->context = built.context;
+        e->own_context = built.own_context;
         e->engine = built.engine;
         e->geom_size = built.geom_size;
         e->meshes = built.meshes;

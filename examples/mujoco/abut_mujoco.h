@@ -70,6 +70,8 @@ typedef struct abut_mujoco_options {
     const bool *geoms;   /* ngeom values: geoms that keep MuJoCo's colliders have false; null = all
                           * geoms use abut */
     bool include_convex; /* use abut for pairs of convex geoms too */
+    abut_context *context; /* its allocator is used until the model is uninstalled; null = a context
+                            * with one thread */
 } abut_mujoco_options;
 
 /* Installs a model: builds a BVH of each of its meshes, shared by all geoms, and replaces the

@@ -73,7 +73,11 @@ class _Model(ctypes.Structure):  # abut_mujoco_model
 
 
 class _Options(ctypes.Structure):  # abut_mujoco_options
-    _fields_ = [("geoms", ctypes.POINTER(ctypes.c_bool)), ("include_convex", ctypes.c_bool)]
+    _fields_ = [
+        ("geoms", ctypes.POINTER(ctypes.c_bool)),
+        ("include_convex", ctypes.c_bool),
+        ("context", ctypes.c_void_p),
+    ]
 
 
 class _Info(ctypes.Structure):  # abut_mujoco_info
@@ -175,7 +179,7 @@ def install(model: Any, *, geoms: Optional[Iterable[Union[int, str]]] = None, co
     Info(concave_meshes=0, open_meshes=0, errors=0)
     """
     engine = _engine()
-    options = _Options(None if geoms is None else _mask(model, geoms), convex)
+    options = _Options(None if geoms is None else _mask(model, geoms), convex, None)
     view = _view(model)
     _core.check(_library().abut_mujoco_install(_core.byref(engine), _core.byref(view), _core.byref(options)))
     if model not in _installed:

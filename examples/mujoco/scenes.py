@@ -1,7 +1,7 @@
-"""Scenes of concave meshes in MuJoCo, with contacts of abut and with MuJoCo's convex hulls.
+"""Scenes of concave meshes in MuJoCo, with contacts of abut, with MuJoCo's convex hulls and with its SDFs.
 
     python scenes.py                        all scenes, a table of results and times
-    python scenes.py nut --png nut.png      one scene, with a picture of its end: abut left, hulls right
+    python scenes.py nut --png nut.png      one scene, with a picture of its end
     python scenes.py --convex               the time of convex meshes
 
 Needs pip install abut[mujoco]; pictures need an OpenGL of MuJoCo, for example MUJOCO_GL=egl. The exit code is 1
@@ -268,31 +268,36 @@ def load(scene, contacts="abut"):
 
 
 def run(name, contacts, seconds=None):
-    """Runs a scene. Returns its model, its final state, what check() found, and the processor time of a step in ms."""
+    """Runs a scene. Returns its model, 25 positions in the course of it, what check() found, whether that is right,
+    and the processor time of a step in ms."""
     scene = SCENES[name]()
     model = load(scene, contacts)
-    data = mujoco.MjData(model)
+    data, states = mujoco.MjData(model), []
     steps = round((seconds or scene.seconds) / model.opt.timestep)
     begin = time.process_time()
-    for _ in range(steps):
+    for step in range(1, steps + 1):
         if hasattr(scene, "control"):
             scene.control(model, data)
         mujoco.mj_step(model, data)
+        if step % (steps // 25) == 0:
+            states.append(data.qpos.copy())
     spent = time.process_time() - begin
     text, good = scene.check(model, data)
-    return model, data, text, good, 1e3 * spent / steps
+    return model, states, text, good, 1e3 * spent / steps
 
 
-def picture(name, results, path):
-    """Writes the final states side by side."""
-    rows = []
-    for model, data in results:
-        camera = mujoco.MjvCamera()
+def picture(name, ends):
+    """The final states side by side."""
+    images = []
+    for model, state in ends:
+        data, camera = mujoco.MjData(model), mujoco.MjvCamera()
+        data.qpos[:] = state
+        mujoco.mj_forward(model, data)
         camera.distance, camera.azimuth, camera.elevation, camera.lookat = SCENES[name].camera
-        with mujoco.Renderer(model, 360, 480) as renderer:
+        with mujoco.Renderer(model, 300, 400) as renderer:
             renderer.update_scene(data, camera)
-            rows.append(renderer.render())
-    return np.concatenate(rows, axis=1)
+            images.append(renderer.render())
+    return np.concatenate(images, axis=0)
 
 
 # ---- times ----
@@ -312,17 +317,6 @@ def pile(mesh, count, size):
     xml = HEAD + f"""<asset><mesh file="body.obj"/></asset>
       <worldbody><geom type="plane" size="1 1 .1"/>{walls}{bodies}</worldbody></mujoco>"""
     return mujoco.MjModel.from_xml_string(xml, {"body.obj": obj(mesh)})
-
-
-def states_of(model, seconds, count=25):
-    """Positions in the course of a simulation."""
-    data, states = mujoco.MjData(model), []
-    steps = round(seconds / model.opt.timestep)
-    for step in range(1, steps + 1):
-        mujoco.mj_step(model, data)
-        if step % (steps // count) == 0:
-            states.append(data.qpos.copy())
-    return states
 
 
 def collision_times(models, states, rounds=5):
@@ -354,34 +348,39 @@ def measure_convex():
         models = [pile(mesh, 27, 0.11) for _ in range(3)]
         abut.mujoco.install(models[1])
         abut.mujoco.install(models[2], convex=True)
-        times, contacts = collision_times(models, states_of(models[0], 1))
+        data, states = mujoco.MjData(models[0]), []
+        for _ in range(25):
+            mujoco.mj_step(models[0], data, 40)
+            states.append(data.qpos.copy())
+        times, contacts = collision_times(models, states)
         print(f"{name:24} {times[0]:10.0f} {times[1]:10.0f} {times[2]:11.0f}  {contacts.round(1).tolist()}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenes", nargs="*", choices=[*SCENES, []], help="default: all")
-    parser.add_argument("--png", help="a picture of the final states: abut left, hulls right")
+    parser.add_argument("--png", help="a picture of the final states: abut above, hulls, SDFs below")
     parser.add_argument("--convex", action="store_true", help="measure convex meshes instead")
     chosen = parser.parse_args()
     if chosen.convex:
         measure_convex()
         return False
     failed, images = False, []
-    print(f"{'scene':6} {'contacts':8} {'ms a step':>9}  result")
+    print(f"{'scene':6} {'contacts':8} {'ms a step':>9} {'us':>7} {'count':>6}  result")
     for name in chosen.scenes or SCENES:
-        ends = []
-        for contacts in CONTACTS:
-            model, data, text, good, spent = run(name, contacts)
-            ends.append((model, data))
+        results = [run(name, contacts) for contacts in CONTACTS]
+        # collision detection alone, of the same positions
+        times, counts = collision_times([result[0] for result in results], results[0][1])
+        for contacts, (_, _, text, good, spent), us, count in zip(CONTACTS, results, times, counts):
             failed |= contacts == "abut" and not good
-            print(f"{name:6} {contacts:8} {spent:9.3f}  {'' if good else 'WRONG: '}{text}", flush=True)
+            mark = "" if good else "WRONG: "
+            print(f"{name:6} {contacts:8} {spent:9.3f} {us:7.0f} {count:6.1f}  {mark}{text}", flush=True)
         if chosen.png:
-            images.append(picture(name, ends, chosen.png))
+            images.append(picture(name, [(model, states[-1]) for model, states, *_ in results]))
     if chosen.png:
         from PIL import Image
 
-        Image.fromarray(np.concatenate(images)).save(chosen.png)
+        Image.fromarray(np.concatenate(images, axis=1)).save(chosen.png)
     return failed
 
 

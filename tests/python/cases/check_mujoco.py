@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -212,19 +213,24 @@ class Concave(unittest.TestCase):
             self.assertTrue(good, text)
         self.assertFalse(scenes.run("mug", "hulls")[3])
 
-    def test_offsets_and_the_program_in_c(self):
-        """The program of docs/mujoco.md, compiled against the headers of the package."""
-        folder = pathlib.Path(mujoco.__file__).parent
-        library = sorted(folder.glob("libmujoco.so*"))
+    def test_program_in_c(self):
+        """examples/mujoco/compare.c, compiled against the headers of the package, on a ring that hangs on a peg."""
+        folder, work = pathlib.Path(mujoco.__file__).parent, pathlib.Path(tempfile.mkdtemp())
+        library = next(folder.glob("libmujoco.so*"))
         build = pathlib.Path(os.environ["ABUT_LIBRARY"]).resolve().parent
-        page = (SOURCE / "docs/mujoco.md").read_text()
-        pathlib.Path("ring.c").write_text(page.split("```c\n", 1)[1].split("```", 1)[0])
-        compiler = os.environ["ABUT_TEST_COMPILER"]
-        command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{folder}/include", f"-I{SOURCE}/include"]
-        command += [f"-I{SOURCE}/examples/mujoco", "ring.c", str(SOURCE / "examples/mujoco/abut_mujoco.c")]
-        command += [str(library[0]), f"-L{build}", "-labut", "-lm", f"-Wl,-rpath,{folder}:{build}", "-o", "ring"]
-        subprocess.run(command, check=True)
-        done = subprocess.run(["./ring"], capture_output=True, text=True)
+        sources = [str(SOURCE / "examples/mujoco" / name) for name in ("compare.c", "abut_mujoco.c")]
+        command = [os.environ["ABUT_TEST_COMPILER"], "-std=c11", "-Wall", "-Wextra", "-Werror", *sources]
+        command += [f"-I{folder}/include", f"-I{SOURCE}/include", str(library), f"-L{build}", "-labut", "-lm"]
+        subprocess.run([*command, f"-Wl,-rpath,{folder}:{build}", "-o", work / "compare"], check=True)
+        (work / "ring.obj").write_bytes(scenes.obj(RING))
+        (work / "scene.xml").write_text(
+            f"""{scenes.HEAD}<asset><mesh file="ring.obj"/></asset><worldbody>
+            <geom type="capsule" size=".03" fromto="0 -.2 0  0 .2 0"/>
+            <body name="ring" pos="0 0 -.039" euler="90 0 0"><freejoint/><geom type="mesh" mesh="ring"/></body>
+            </worldbody></mujoco>"""
+        )
+        done = subprocess.run([work / "compare", work / "scene.xml", "0.5"], capture_output=True, text=True, cwd=work)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        self.assertIn("0 contacts", done.stdout)
-
+        hulls, exact = (float(line.split()[-1]) for line in done.stdout.splitlines())
+        self.assertLess(hulls, -0.5)  # it is pushed out of the hull and falls
+        self.assertAlmostEqual(exact, -0.04, delta=0.003)

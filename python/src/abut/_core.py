@@ -136,16 +136,21 @@ _library = pathlib.Path(_find_library())
 lib: Any = _open(str(_library))
 
 
+def beside(name: str, functions: dict[str, Any]) -> Any:
+    """Opens another library in the folder of libabut."""
+    return _declare(str(_library.with_name(_library.name.replace("abut", name))), functions)
+
+
 @functools.lru_cache(maxsize=None)
 def figures() -> Any:
-    """The library of built-in characters, which is in the folder of libabut."""
-    return _declare(str(_library.with_name(_library.name.replace("abut", "abut_figures"))), _c.FIGURES_FUNCTIONS)
+    """The library of built-in characters."""
+    return beside("abut_figures", _c.FIGURES_FUNCTIONS)
 
 
 @functools.lru_cache(maxsize=None)
 def pictures() -> Any:
     """The library of pictures and live pages."""
-    return _declare(str(_library.with_name(_library.name.replace("abut", "abut_picture"))), _c.PICTURE_FUNCTIONS)
+    return beside("abut_picture", _c.PICTURE_FUNCTIONS)
 
 
 byref = ctypes.byref

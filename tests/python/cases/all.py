@@ -2,7 +2,7 @@
 
 import atexit
 import doctest
-import importlib
+import importlib.util
 import os
 import pathlib
 import sys
@@ -37,6 +37,8 @@ viewer.write(b"// the viewer")
 viewer.flush()
 os.environ.setdefault("ABUT_VIEWER", viewer.name)
 suite = unittest.TestSuite([doctest.DocTestSuite(abut)])
+if importlib.util.find_spec("mujoco") is not None:
+    MODULES += ("mujoco",)
 for name in MODULES:
     suite.addTest(doctest.DocTestSuite(importlib.import_module(f"abut.{name}")))
 here = pathlib.Path(__file__).parent

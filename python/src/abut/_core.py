@@ -713,6 +713,11 @@ def set_threads(count: int) -> None:
     _thread_count = count
 
 
+def thread_setting() -> int:
+    """Returns the value of set_threads()."""
+    return _thread_count
+
+
 def thread_count() -> int:
     """Returns the number of threads for new objects."""
     offered = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,8 +1,8 @@
 """CollisionManager, with the methods of trimesh.collision.CollisionManager.
 
 Differences from trimesh: a body inside another collides with it, whatever their shape (trimesh: convex meshes only),
-unless solids=False. Distances are 0 if bodies touch, never negative. Contacts are a few per patch, with verified
-penetration depths, instead of one per pair of triangles.
+unless solids=False. Distances are 0 if bodies touch, unless signed=True. Contacts are a few per patch, with verified
+penetration depths, instead of one per pair of triangles. abut.trimesh has a manager that trimesh itself can use.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class ContactData:
         self.pair = pair
         """The two names. The normal points from the second to the first object."""
         self.names = set(pair)
-        self._triangles: dict[Any, int] = dict(zip(pair, triangles))
+        self.triangles = triangles
+        """The triangles of both that are nearest to the contact."""
         self._contact = contact
 
     @property
@@ -64,7 +65,7 @@ class ContactData:
 
     def index(self, name: Any) -> int:
         """Returns the triangle of the named object that is nearest to the contact."""
-        return self._triangles[name]
+        return dict(zip(self.pair, self.triangles))[name]
 
     def __repr__(self) -> str:
         return f"<abut contact of {self.pair[0]!r} and {self.pair[1]!r}, depth {self.depth:.6g}>"
@@ -107,9 +108,12 @@ class CollisionManager:
     array([ True, False,  True])
     """
 
-    def __init__(self, solids: bool = True) -> None:
-        """With solids=False only surfaces count: a body inside another does not collide with it."""
+    def __init__(self, solids: bool = True, *, signed: bool = False) -> None:
+        """With solids=False only surfaces count: a body inside another does not collide with it. With signed=True
+        the distance of bodies that overlap is their negative penetration depth. If several pairs overlap, it is that
+        of one of them, always the same one."""
         self._solids = bool(solids)
+        self._signed = bool(signed)
         self._names: list[Any] = []
         self._slots: dict[Any, int] = {}
         self._meshes: list[Mesh] = []
@@ -434,12 +438,12 @@ class CollisionManager:
     # -- groups --
 
     def _group(self) -> _Group:
-        group = _Group(self._solids, list(self._meshes), self._poses, list(self._names))
+        group = _Group(self._solids, list(self._meshes), self._poses, list(self._names), self._signed)
         group.ignore([(self._slots[a], self._slots[b]) for a, b in self._ignored])
         return group
 
     def _external(self, mesh: Mesh, pose: Any) -> _Group:
-        return _Group(self._solids, [mesh], np.array([tuple(pose)]), [EXTERNAL])
+        return _Group(self._solids, [mesh], np.array([tuple(pose)]), [EXTERNAL], self._signed)
 
     def _all(self) -> _Group:
         if self._own is None:
@@ -463,8 +467,10 @@ class CollisionManager:
 class _Group:
     """Objects and configurations of an abut_pair_group. Poses are not copied."""
 
-    def __init__(self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any]) -> None:
-        self.meshes, self.names, address = meshes, names, pointer(placed)
+    def __init__(
+        self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any], signed: bool = False
+    ) -> None:
+        self.meshes, self.names, self._signed, address = meshes, names, signed, pointer(placed)
         self.rows = (POSE * len(meshes)).from_address(address)
         self._handles = [mesh._on_cpu().handle for mesh in meshes]
         self._solids = solids
@@ -488,7 +494,7 @@ class _Group:
         """Returns these objects and others. Only pairs of one of these and one of the others are tested."""
         made = _Group.__new__(_Group)
         made.meshes, made.names = self.meshes + others.meshes, self.names + others.names
-        made._handles, made._solids = self._handles + others._handles, self._solids
+        made._handles, made._solids, made._signed = self._handles + others._handles, self._solids, self._signed
         made._kept = [*self._kept, *others._kept]
         made._objects = np.concatenate([self._objects, others._objects])
         made.split(slice(len(self.meshes), None))
@@ -561,10 +567,25 @@ class _Group:
         found = self.closest()[0]
         best = float(found["separation"]["distance"])
         pair = None if found["a"] == NONE else (self.names[found["a"]], self.names[found["b"]])
+        if self._signed and best == 0 and pair is not None:
+            best = self._overlap(found)
         data = DistanceData(pair, found["separation"]) if return_data and pair is not None else None
         return _answer(
             best, (as_name(pair) if pair else None,) if return_names else None, (data,) if return_data else None
         )
+
+    def _overlap(self, found: Any) -> float:
+        """Replaces distance and closest points of a pair that overlaps by its deepest contact. Returns the distance."""
+        contacts, said = self._contacts(int(found["a"]), int(found["b"]))
+        warn_unless_guaranteed(said)
+        if contacts:
+            deepest = max(contacts, key=lambda contact: contact.depth)
+            half = deepest.normal * (deepest.depth / 2)
+            separation = found["separation"]
+            separation["distance"] = -deepest.depth
+            separation["point_a"], separation["point_b"] = deepest.point - half, deepest.point + half
+            separation["triangle_a"], separation["triangle_b"] = deepest.triangles
+        return float(found["separation"]["distance"])
 
     def _contacts(self, a: int, b: int) -> tuple[list[ContactData], Reliability]:
         """Returns the contacts of a pair with the nearest triangles, and the reliability."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence, Union, ov
 
 import numpy as np
 
-from . import _c, device as _device
+from . import _c, _core, device as _device
 from ._arrays import (
     NONE,
     Array,
@@ -482,6 +482,24 @@ class Mesh:
         self._bvh(device).run_batch(function, batch(array), len(array), radius, host(found), signs=signed)
         return found, single
 
+    def nearest_k(self, p: ArrayLike, k: int, radius: float = np.inf, *, device: _device.Selector = None) -> Nearest:
+        """Finds the k triangles nearest to each point, at most `radius` away, sorted by distance, then by index.
+        Results of points (n, 3) are (n, k, ...). Missing triangles have distance infinity and the index NONE.
+
+        >>> import abut
+        >>> found = abut.shape("box", segments=1).nearest_k([0.2, 0.3, 2], 3)
+        >>> found.distance.round(3), len(set(found.triangle.tolist()))
+        (array([1.5  , 1.5  , 1.513]), 3)
+        """
+        array, single = grid(p, "points")
+        k = number(k, "k", least=1)
+        found, counts = np.zeros((len(array), k), record(_c.abut_nearest)), np.zeros(len(array), np.uint32)
+        found["distance"], found["triangle"] = np.inf, NONE
+        self._bvh(device).run_batch(
+            lib.abut_nearest_k_batch, batch(array), len(array), radius, k, host(found), host(counts)
+        )
+        return Nearest(*rows_of(Nearest, found, single))
+
     @overload
     def signed_distance(self, p: Sequence[float], radius: float = ..., *, device: _device.Selector = ...) -> float: ...
 
@@ -652,12 +670,38 @@ def listed(meshes: Any) -> list[Any]:
     return [meshes] if hasattr(meshes, "vertices") else list(meshes)
 
 
+class _Converted:
+    """The mesh of a trimesh.Trimesh in the cache of the latter, which drops it when vertices or faces change."""
+
+    __slots__ = ("mesh", "handle")
+
+    def __init__(self, mesh: Optional[Mesh] = None) -> None:
+        self.mesh = mesh
+        self.handle = None if mesh is None else mesh._handle
+
+    def __reduce__(self) -> Any:
+        return _Converted, ()  # a pickled trimesh.Trimesh is converted again
+
+
+def _convert(value: Any) -> Mesh:
+    """Converts a mesh of trimesh, once until it changes."""
+    cache = getattr(value, "_cache", None)
+    if not hasattr(cache, "verify"):
+        return Mesh.from_trimesh(value)
+    key = ("abut", _core.thread_setting())
+    found = cache[key]
+    if found is None or found.mesh is None or found.mesh._handle is not found.handle:  # not after set_positions()
+        found = cache[key] = _Converted(Mesh.from_trimesh(value))
+    made: Mesh = found.mesh
+    return made
+
+
 def mesh_of(value: Any, what: str) -> Mesh:
-    """Returns a Mesh unchanged. A mesh of trimesh is converted in each call."""
+    """Returns a Mesh unchanged. A mesh of trimesh is converted once, until it changes."""
     if isinstance(value, Mesh):
         return value
     if hasattr(value, "vertices") and hasattr(value, "faces"):
-        return Mesh.from_trimesh(value)
+        return _convert(value)
     hint = "; abut.Mesh.from_trimesh() joins the meshes of a scene" if hasattr(value, "geometry") else ""
     raise TypeError(f"{what} must be a mesh of abut or trimesh, not {type(value).__name__}{hint}")
 

@@ -35,6 +35,12 @@ atexit.register(viewer.close)
 viewer.write(b"// the viewer")
 viewer.flush()
 os.environ.setdefault("ABUT_VIEWER", viewer.name)
+try:
+    import trimesh  # noqa: F401
+
+    MODULES += ("trimesh",)
+except ImportError:  # an optional package
+    pass
 suite = unittest.TestSuite([doctest.DocTestSuite(abut)])
 for name in MODULES:
     suite.addTest(doctest.DocTestSuite(importlib.import_module(f"abut.{name}")))

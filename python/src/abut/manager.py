@@ -32,7 +32,7 @@ from ._arrays import (
 )
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
 from .mesh import Mesh, collider_of, mesh_of
-from .pair import Contacts, collect, worst, worst_of
+from .pair import Contacts, Room, collect, worst, worst_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
 _ALL = (MANY_MESHES,)
@@ -126,7 +126,7 @@ class CollisionManager:
 
     def add_object(self, name: Hashable, mesh: Any, transform: ArrayLike = None) -> Mesh:
         """Adds a mesh. It replaces an object of the same name."""
-        made, pose = _mesh(mesh), _pose(transform)
+        made, pose = _mesh(mesh), read_pose(transform)
         with self._guard:
             if name in self._slots:
                 self.remove_object(name)
@@ -147,7 +147,7 @@ class CollisionManager:
 
     def set_transform(self, name: Hashable, transform: ArrayLike) -> None:
         """Sets the transform of an object: (4, 4), (7,), or (3,) for a translation."""
-        pose = _pose(transform)
+        pose = read_pose(transform)
         with self._guard:
             self._all().rows[self._slot(name)] = pose
 
@@ -158,7 +158,7 @@ class CollisionManager:
             if names is not None:
                 raise ArgumentError("transforms: a dict has the names itself")
             names = list(transforms)
-            placed = np.array([tuple(_pose(each)) for each in transforms.values()], float).reshape(-1, 7)
+            placed = np.array([tuple(read_pose(each)) for each in transforms.values()], float).reshape(-1, 7)
         else:
             found, single = poses(transforms, "transforms")
             if found is None or single:
@@ -269,7 +269,7 @@ class CollisionManager:
         self, mesh: Any, transform: ArrayLike = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
         """Tests whether a mesh collides with any object. The names are a set of objects."""
-        made, pose = _mesh(mesh), _pose(transform)
+        made, pose = _mesh(mesh), read_pose(transform)
         with self._guard:
             return self._against(self._external(made, pose)).collide(return_names, return_data, lambda pair: pair[0])
 
@@ -399,7 +399,7 @@ class CollisionManager:
         self, mesh: Any, transform: ArrayLike = None, return_name: bool = False, return_data: bool = False
     ) -> Any:
         """Computes the smallest distance between a mesh and any object."""
-        made, pose = _mesh(mesh), _pose(transform)
+        made, pose = _mesh(mesh), read_pose(transform)
         with self._guard:
             return self._against(self._external(made, pose)).least(return_name, return_data, lambda pair: pair[0])
 
@@ -554,12 +554,10 @@ class _Group:
             return bool(self.any()[0])
         hits, said = self.hits()
         names = {as_name((self.names[a], self.names[b])) for a, b in hits}
-        data: Optional[list[ContactData]] = [] if return_data else None
-        for a, b in hits:
-            if data is not None:
-                found, also = self._contacts(a, b)
-                data += found
-                said = worst((said, also))
+        data: Optional[list[ContactData]] = None
+        if return_data:
+            data, also = self._contacts(hits)
+            said = worst((said, also))
         warn_unless_guaranteed(said)
         return _answer(bool(hits), names if return_names else None, data)
 
@@ -568,44 +566,76 @@ class _Group:
         best = float(found["separation"]["distance"])
         pair = None if found["a"] == NONE else (self.names[found["a"]], self.names[found["b"]])
         if self._signed and best == 0 and pair is not None:
-            best = self._overlap(found)
+            best = self._overlap(found, return_data)
         data = DistanceData(pair, found["separation"]) if return_data and pair is not None else None
         return _answer(
             best, (as_name(pair) if pair else None,) if return_names else None, (data,) if return_data else None
         )
 
-    def _overlap(self, found: Any) -> float:
+    def _overlap(self, found: Any, with_triangles: bool) -> float:
         """Replaces distance and closest points of a pair that overlaps by its deepest contact. Returns the distance."""
-        contacts, said = self._contacts(int(found["a"]), int(found["b"]))
-        warn_unless_guaranteed(said)
-        if contacts:
-            deepest = max(contacts, key=lambda contact: contact.depth)
-            half = deepest.normal * (deepest.depth / 2)
-            separation = found["separation"]
-            separation["distance"] = -deepest.depth
-            separation["point_a"], separation["point_b"] = deepest.point - half, deepest.point + half
-            separation["triangle_a"], separation["triangle_b"] = deepest.triangles
-        return float(found["separation"]["distance"])
-
-    def _contacts(self, a: int, b: int) -> tuple[list[ContactData], Reliability]:
-        """Returns the contacts of a pair with the nearest triangles, and the reliability."""
-        handles = self._handles[a], self._handles[b]
-        placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
-        posed = [collider_of(handle) for handle in handles]
-        for each, at in zip(posed, placed):
-            ctypes.memmove(byref(each, _c.abut_collider.pose.offset), at.tobytes(), 56)
-        found: Contacts = collect(
-            lambda place, room: lib.abut_contact_find(*map(byref, posed), None, room), 1, handles
+        a, b = int(found["a"]), int(found["b"])
+        posed = self._posed([(a, b)])
+        contacts, _, _, said = Room().find(
+            lambda _, room: lib.abut_contact_find(byref(posed[0][0]), byref(posed[0][1]), None, room), 0, _ALL
         )
-        if not len(found):
-            return [], found.reliability
-        triangles = []
-        for slot, turn in zip((a, b), matrices(placed)):
-            local = (found.point - turn[:3, 3]) @ turn[:3, :3]
-            triangles.append(self.meshes[slot].nearest(local).triangle.tolist())
-        pair = (self.names[a], self.names[b])
-        made = [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
-        return made, found.reliability
+        warn_unless_guaranteed(said)
+        if not len(contacts):
+            return 0.0
+        contacts = contacts.view(record(_c.abut_contact))
+        deepest = contacts[contacts["depth"].argmax()]
+        half, separation = deepest["normal"] * (deepest["depth"] / 2), found["separation"]
+        separation["distance"] = -deepest["depth"]
+        separation["point_a"], separation["point_b"] = deepest["point"] - half, deepest["point"] + half
+        if with_triangles:
+            triangles = self._triangles(np.array([[a, b]]), deepest["point"][None])[0]
+            separation["triangle_a"], separation["triangle_b"] = triangles
+        return float(separation["distance"])
+
+    def _contacts(self, hits: list[tuple[int, int]]) -> tuple[list[ContactData], Reliability]:
+        """Returns the contacts of pairs with the nearest triangles, and the reliability."""
+        posed = self._posed(hits)
+        found: Contacts = collect(
+            lambda place, room: lib.abut_contact_find(byref(posed[place][0]), byref(posed[place][1]), None, room),
+            len(hits),
+            _ALL,
+        )
+        slots = np.repeat(np.array(hits, np.intp).reshape(-1, 2), np.diff(found.offsets), axis=0)
+        triangles = map(tuple, self._triangles(slots, found.point).tolist())
+        names = [(self.names[a], self.names[b]) for a, b in slots.tolist()]
+        return list(map(ContactData, names, triangles, found.records)), found.reliability
+
+    def _pose_of(self, slot: int) -> bytes:
+        return ctypes.string_at(int(self._objects["poses"][slot]), 56)
+
+    def _posed(self, hits: list[tuple[int, int]]) -> list[tuple[Any, Any]]:
+        """Returns the colliders of pairs. Two small convex meshes are hulls, whose contacts are faster, and whose depth
+        is that of the shortest shift that separates them."""
+        kept: dict[tuple[int, bool], Any] = {}
+        made = []
+        for a, b in hits:
+            convex = self.meshes[a]._is_hull() and self.meshes[b]._is_hull()
+            for slot in (a, b):
+                if (slot, convex) not in kept:
+                    collider = kept[slot, convex] = collider_of(self._handles[slot])
+                    if convex:
+                        collider.kind, collider.shape.hull = _c.ABUT_COLLIDER_HULL, self._handles[slot].value
+                    ctypes.memmove(byref(collider, _c.abut_collider.pose.offset), self._pose_of(slot), 56)
+            made.append((kept[a, convex], kept[b, convex]))
+        return made
+
+    def _triangles(self, slots: Array, points: Floats) -> Array:
+        """Returns the triangles (n, 2) of the objects `slots` (n, 2) that are nearest to points (n, 3)."""
+        used, place = np.unique(slots, return_inverse=True)
+        place = place.reshape(slots.shape)
+        turns = matrices(np.frombuffer(b"".join(map(self._pose_of, used.tolist()))).reshape(-1, 7))[place]
+        local = np.einsum("ijk,ijkl->ijl", points[:, None] - turns[..., :3, 3], turns[..., :3, :3])
+        first: dict[int, int] = {}  # of each mesh, as several objects may share one
+        meshes = np.array([first.setdefault(id(self.meshes[slot]), slot) for slot in used.tolist()], np.intp)[place]
+        found = np.empty(slots.shape, np.int64)
+        for slot in first.values():
+            found[meshes == slot] = self.meshes[slot].nearest(local[meshes == slot]).triangle
+        return found
 
 
 @contextlib.contextmanager
@@ -638,8 +668,10 @@ def _mesh(mesh: Any) -> Mesh:
         raise ArgumentError(str(problem)) from None
 
 
-def _pose(transform: ArrayLike) -> Any:
+def read_pose(transform: ArrayLike) -> Any:
     """Returns one pose of seven numbers."""
+    if type(transform) is POSE:
+        return transform
     found = one_pose((0, 0, 0) if transform is None else transform, "transform", finite=True)
     if found is None:
         raise ArgumentError("transform must be one of (4, 4), (7,) or (3,)")

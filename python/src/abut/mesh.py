@@ -43,6 +43,7 @@ from ._core import (
     context,
     fits,
     get,
+    guarded,
     lib,
     number,
     options,
@@ -109,6 +110,10 @@ _PREPARE = {
 """The data of Mesh.prepare()."""
 
 
+HULL_MAX_TRIANGLES = 1000
+"""Contacts of two convex meshes of 320 triangles take half the time as hulls, of 5,120 twice the time."""
+
+
 def collider_of(bvh: Handle) -> Any:
     """Returns an abut_collider with a BVH at the identity."""
     made = _c.abut_collider()
@@ -124,6 +129,7 @@ class Bvh:
         self.guard = Guard(shares=device is None)
         self.handle = Handle(lib.abut_bvh_destroy, guard=self.guard)
         self.device = device
+        self.is_hull: Optional[bool] = None  # None before the first test
         self._prepared = False
         run(
             lib.abut_bvh_create,
@@ -191,6 +197,7 @@ class Mesh:
         self._lock = threading.Lock()  # guards the dictionary and refits
         self._vertices: Optional[Floats] = None
         self._faces: Optional[Indices] = None
+        self._normals: Optional[Floats] = None
 
     @classmethod
     def _of(cls, handle: Handle, device: _device.Selector = None) -> Mesh:
@@ -416,7 +423,8 @@ class Mesh:
         with self._lock:
             for bvh in self._bvhs.values():
                 run(lib.abut_bvh_set_mesh, bvh.handle, handle, uses=(A_REFIT,), alone=True)
-            self._handle, self._vertices, self._faces = handle, None, None
+                bvh.is_hull = None
+            self._handle, self._vertices, self._faces, self._normals = handle, None, None, None
         return self
 
     # -- queries --
@@ -440,6 +448,29 @@ class Mesh:
                 if made is None:
                     made = self._bvhs[device] = Bvh(self._handle, device)
         return made
+
+    def _is_hull(self) -> bool:
+        """Tests whether the mesh is closed and convex, and so small that its contacts as a hull are faster."""
+        bvh = self._on_cpu()
+        if bvh.is_hull is None:
+            with bvh.guard:
+                status = _c.ABUT_ERROR_ARGUMENT
+                if self.triangle_count <= HULL_MAX_TRIANGLES:
+                    status = guarded(lib.abut_bvh_prepare, (bvh.handle, _c.ABUT_PREPARE_HULL), (A_REFIT,), True)
+                if status != _c.ABUT_ERROR_ARGUMENT:  # the mesh is not closed and convex
+                    check(status)
+                bvh.is_hull = status == _c.ABUT_OK
+        return bvh.is_hull
+
+    def _unit_normals(self) -> Floats:
+        """(m, 3): the unit normals of all triangles, zero for those without area."""
+        if self._normals is None:
+            vertices, faces = self.vertices, self.faces
+            origin = vertices[faces[:, 0]]
+            normals = np.cross(vertices[faces[:, 1]] - origin, vertices[faces[:, 2]] - origin)
+            length = np.linalg.norm(normals, axis=1, keepdims=True)
+            self._normals = normals / np.where(length > 0, length, 1)
+        return self._normals
 
     def prepare(self, *data: str, device: _device.Selector = None) -> Mesh:
         """Builds the BVH now instead of in the first query, and data that queries keep with it: any of "rays",
@@ -487,9 +518,9 @@ class Mesh:
         Results of points (n, 3) are (n, k, ...). Missing triangles have distance infinity and the index NONE.
 
         >>> import abut
-        >>> found = abut.shape("box", segments=1).nearest_k([0.2, 0.3, 2], 3)
-        >>> found.distance.round(3), len(set(found.triangle.tolist()))
-        (array([1.5  , 1.5  , 1.513]), 3)
+        >>> abut.shape("box", segments=1).nearest_k([[0, 0, 2], [0.5, 2, 0.5]], 3).distance.round(3)
+        array([[1.5  , 1.5  , 1.581],
+               [1.5  , 1.5  , 1.5  ]])
         """
         array, single = grid(p, "points")
         k = number(k, "k", least=1)
@@ -654,6 +685,8 @@ def _rays(origins: ArrayLike, directions: ArrayLike) -> tuple[Array, Rows]:
         if array.ndim < 1 or array.shape[-1] != 3:
             if array.size or array.ndim != 1:
                 raise ArgumentError(f"{what} must be of shape (n, 3), not {array.shape}")
+    if o.ndim == 2 and o.shape == d.shape and o.dtype == d.dtype:
+        return np.concatenate([o, d], axis=1), False
     o, d = (array.reshape(0, 3) if not array.size and array.ndim == 1 else array for array in (o, d))
     try:
         rows = np.broadcast_shapes(o.shape, d.shape)[:-1]

@@ -30,7 +30,7 @@ from . import manager as _manager
 from ._arrays import NONE, Array, ArrayLike, Bools, Floats, floats
 from ._core import ArgumentError
 from .manager import ContactData, DistanceData
-from .mesh import Mesh, mesh_of
+from .mesh import AllRayHits, Mesh, mesh_of
 
 __all__ = [
     "CollisionManager",
@@ -75,7 +75,7 @@ class CollisionManager(_manager.CollisionManager):
         made, at = _placed(mesh, transform)
         with self._guard:
             super().add_object(name, made, at)
-            if made is not mesh and at is not transform:
+            if made is not mesh:
                 self._unscaled[name] = mesh_of(mesh, "mesh")
         return made
 
@@ -109,19 +109,19 @@ class CollisionManager(_manager.CollisionManager):
         return super().min_distance_single(*_placed(mesh, transform), return_name, return_data)
 
 
-def _placed(mesh: Any, transform: ArrayLike) -> tuple[Any, ArrayLike]:
+def _placed(mesh: Any, transform: ArrayLike) -> tuple[Any, Any]:
     """Returns a mesh and its pose. If the transform is not rigid, its linear part goes into the vertices."""
-    if transform is None or np.shape(transform) != (4, 4):
-        return mesh, transform
-    matrix = np.asarray(transform, np.float64)
-    linear = matrix[:3, :3]
-    if not np.isfinite(matrix).all() or (matrix[3] != (0, 0, 0, 1)).any():
-        return mesh, transform  # an error of the caller
-    if np.abs(linear @ linear.T - np.eye(3)).max() < 1e-5 and np.linalg.det(linear) > 0:
-        return mesh, transform
-    made = mesh_of(mesh, "mesh")
+    try:
+        return mesh, _manager.read_pose(transform)
+    except ArgumentError:
+        if np.shape(transform) != (4, 4):
+            raise
+        matrix = np.asarray(transform, np.float64)
+        if not np.isfinite(matrix).all() or (matrix[3] != (0, 0, 0, 1)).any():
+            raise
+    made, linear = mesh_of(mesh, "mesh"), matrix[:3, :3]
     faces = made.faces if np.linalg.det(linear) > 0 else made.faces[:, ::-1]
-    return Mesh(made.vertices @ linear.T, faces), matrix[:3, 3]
+    return Mesh(made.vertices @ linear.T, faces), _manager.read_pose(matrix[:3, 3])
 
 
 # ---- rays ----
@@ -160,12 +160,12 @@ class RayMeshIntersector:
     def intersects_first(self, ray_origins: ArrayLike, ray_directions: ArrayLike) -> Array:
         """Finds the first triangle that each ray hits: (n,), -1 for a miss."""
         rays = _Rays(self.mesh, ray_origins, ray_directions)
-        return rays.spread(_signed_index(rays.mesh.ray(rays.origins, rays.directions).triangle), -1)
+        return rays.spread(_signed_index(rays.cast(rays.mesh.ray).triangle), -1)
 
     def intersects_any(self, ray_origins: ArrayLike, ray_directions: ArrayLike) -> Bools:
         """Tests whether rays hit the mesh: (n,)."""
         rays = _Rays(self.mesh, ray_origins, ray_directions)
-        return rays.spread(rays.mesh.ray_any(rays.origins, rays.directions), False)
+        return rays.spread(rays.cast(rays.mesh.ray_any), False)
 
     def contains_points(self, points: ArrayLike) -> Bools:
         """Tests whether points (n, 3) are in the mesh: exact for closed meshes, by winding numbers for others."""
@@ -198,13 +198,21 @@ class _Rays:
         self.origins, self.directions = _points(origins, "ray_origins"), _points(directions, "ray_directions")
         if len(self.origins) != len(self.directions):
             raise ArgumentError(f"{len(self.origins)} ray_origins and {len(self.directions)} ray_directions")
-        # the sums are not finite if a number is not finite
-        self._kept: Optional[Array] = None
+        self._kept: Optional[Array] = None  # the indices of the rays that were cast, if not all
         self._count = len(self.origins)
-        good = np.isfinite(self.origins.sum(axis=1) + self.directions.sum(axis=1)) & self.directions.any(axis=1)
-        if not good.all():
-            self._kept = np.flatnonzero(good)
-            self.origins, self.directions = self.origins[good], self.directions[good]
+
+    def cast(self, query: Callable[..., Any]) -> Any:
+        """Calls a query of the mesh with all rays, or with those that it accepts."""
+        try:
+            return query(self.origins, self.directions)
+        except ArgumentError:
+            rays = np.concatenate([self.origins, self.directions], axis=1)
+            good = np.isfinite(rays).all(axis=1) & self.directions.any(axis=1)
+            if good.all():
+                raise
+        self._kept = np.flatnonzero(good)
+        self.origins, self.directions = self.origins[good], self.directions[good]
+        return query(self.origins, self.directions)
 
     def spread(self, found: Array, missing: Any) -> Array:
         """Returns results of all rays from those of the rays that were cast."""
@@ -223,7 +231,7 @@ class _Rays:
     def hits(self, multiple: bool, most: int = 0xFFFFFFFF) -> tuple[Array, Array, Floats]:
         """Returns triangle, ray and parameter of the hits, sorted by ray and parameter."""
         if multiple:
-            triangle, ray, parameter = self._all(self.origins, self.directions)
+            triangle, ray, parameter = self._all(self.cast(self.mesh.ray_all), self.directions)
             if len(ray) and most < len(triangle):
                 rank = np.arange(len(ray)) - np.searchsorted(ray, ray)
                 few = rank < most
@@ -233,13 +241,14 @@ class _Rays:
         return triangle, ray if self._kept is None else self._kept[ray], parameter
 
     def _first(self) -> tuple[Array, Array, Floats]:
-        first = self.mesh.ray(self.origins, self.directions)
+        first = self.cast(self.mesh.ray)
         ray = np.flatnonzero(first.triangle != NONE)
         triangle, parameter = _signed_index(first.triangle[ray]), first.parameter[ray]
         grazes = self._grazes(triangle, ray, self.directions)
         if grazes.any():  # these rays may hit another triangle behind
             again = ray[grazes]
-            more, which, beyond = self._all(self.origins[again], self.directions[again])
+            directions = self.directions[again]
+            more, which, beyond = self._all(self.mesh.ray_all(self.origins[again], directions), directions)
             which, start = np.unique(which, return_index=True)
             ray = np.concatenate([ray[~grazes], again[which]])
             triangle = np.concatenate([triangle[~grazes], more[start]])
@@ -248,10 +257,9 @@ class _Rays:
             triangle, ray, parameter = triangle[order], ray[order], parameter[order]
         return triangle, ray, parameter
 
-    def _all(self, origins: Floats, directions: Floats) -> tuple[Array, Array, Floats]:
+    def _all(self, found: AllRayHits, directions: Floats) -> tuple[Array, Array, Floats]:
         """Returns all hits, without those in the plane of the triangle and without repeated points."""
-        found = self.mesh.ray_all(origins, directions)
-        ray = np.repeat(np.arange(len(origins)), np.diff(found.offsets.astype(np.int64)))
+        ray = np.repeat(np.arange(len(directions)), np.diff(found.offsets.astype(np.int64)))
         triangle, parameter = _signed_index(found.triangle), np.array(found.parameter)
         grazes = self._grazes(triangle, ray, directions)
         if grazes.any():
@@ -266,20 +274,15 @@ class _Rays:
 
     def _grazes(self, triangle: Array, ray: Array, directions: Floats) -> Bools:
         """Tests which hits are of rays in the plane of their triangle."""
-        corners = self.mesh.vertices[self.mesh.faces[triangle]]
-        normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         along = directions[ray]
-        cosine = np.einsum("ij,ij->i", normal, along)
-        size = np.einsum("ij,ij->i", normal, normal) * np.einsum("ij,ij->i", along, along)
-        found: Bools = cosine * cosine <= PARALLEL * PARALLEL * size
+        cosine = np.einsum("ij,ij->i", self.mesh._unit_normals()[triangle], along)
+        found: Bools = cosine * cosine <= PARALLEL * PARALLEL * np.einsum("ij,ij->i", along, along)
         return found
 
 
 def _signed_index(triangle: Array) -> Array:
     """Converts indices to int64, NONE to -1."""
-    return triangle.astype(np.uint32, copy=False).view(np.int32).astype(np.int64) if triangle.size else np.zeros(
-        len(triangle), np.int64
-    )
+    return np.ascontiguousarray(triangle).view(np.int32).astype(np.int64)
 
 
 def _points(value: ArrayLike, what: str = "points") -> Floats:
@@ -309,12 +312,10 @@ def closest_point(mesh: Any, points: ArrayLike) -> tuple[Floats, Floats, Array]:
         near = made.nearest_k(array[ties], TIES)
         squared = near.distance * near.distance
         same = squared - squared[:, :1] < MERGE
-        corners = made.vertices[made.faces[np.where(same, near.triangle, near.triangle[:, :1])]]
-        normal = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])
-        size = np.linalg.norm(normal, axis=2)
-        cosine = np.einsum("ijk,ijk->ij", normal, array[ties, None] - near.point) / np.where(size > 0, size, 1)
+        normal = made._unit_normals()[np.where(same, near.triangle, near.triangle[:, :1])]
+        cosine = np.einsum("ijk,ijk->ij", normal, array[ties, None] - near.point) / near.distance
         row = np.arange(len(ties))
-        best = np.where(same, cosine / near.distance, -np.inf).argmax(axis=1)
+        best = np.where(same, cosine, -np.inf).argmax(axis=1)
         closest[ties], distance[ties] = near.point[row, best], near.distance[row, best]
         triangle[ties] = near.triangle[row, best]
     return closest, distance, triangle
@@ -420,11 +421,7 @@ def _normals(mesh: Mesh, points: Floats, normals: Optional[ArrayLike]) -> Floats
         if len(given) != len(points):
             raise ArgumentError(f"{len(points)} points and {len(given)} normals")
         return given
-    corners = mesh.vertices[mesh.faces[closest_point(mesh, points)[2]]]
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    size = np.linalg.norm(normal, axis=1, keepdims=True)
-    made: Floats = normal / np.where(size > 0, size, 1)
-    return made
+    return mesh._unit_normals()[closest_point(mesh, points)[2]]
 
 
 # ---- installation ----

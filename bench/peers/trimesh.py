@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""trimesh on abut beside trimesh on python-fcl, embreex and rtree, in one run.
+
+    python3 -m venv VENV
+    VENV/bin/pip install . 'trimesh[easy]' python-fcl embreex rtree
+    VENV/bin/python bench/peers/trimesh.py [--quick] [--threads N] [--only CASE] [--json FILE]
+
+Both run the same lines of Python on the interfaces of trimesh: collision managers, rays and proximity. Rounds of both
+alternate, after one round of each to warm up, which builds what is kept between calls. The table has medians of
+processor time, and in brackets of wall time, and the ratio of processor times and of wall times. --threads is the
+number of threads of abut (0 = all processors); FCL, Embree as embreex calls it, and rtree have one. Answers are
+compared: the last column is the fraction that differs, or the largest difference of a number relative to the size of
+the model.
+"""
+import argparse
+import importlib.metadata
+import json
+import os
+import sys
+import time
+import warnings
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+warnings.filterwarnings("ignore")
+sys.path = [folder for folder in sys.path if os.path.abspath(folder or ".") != os.path.dirname(os.path.abspath(__file__))]
+
+import numpy as np  # noqa: E402
+import trimesh  # noqa: E402
+
+import abut  # noqa: E402
+import abut.trimesh  # noqa: E402
+
+SECONDS = 1  # of both sides together, per case, once each has run four times
+
+
+def place(position, rng=None):
+    made = np.eye(4)
+    if rng is not None:
+        made[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        made[:3, :3] *= np.sign(np.linalg.det(made[:3, :3]))
+    made[:3, 3] = position
+    return made
+
+
+def solid(mesh):
+    return trimesh.Trimesh(np.array(mesh.vertices), mesh.faces.astype(np.int64), process=False)
+
+
+# ---- collisions: each case returns a function of the manager class ----
+
+
+def crowd(meshes, count, side, seed):
+    """A function that fills a manager with `count` bodies in a cube, and the poses of all of them elsewhere."""
+    rng = np.random.default_rng(seed)
+    starts = [place(rng.uniform(0, side, 3), rng) for _ in range(count)]
+
+    def fill(manager):
+        for i, start in enumerate(starts):
+            manager.add_object(str(i), meshes[i % len(meshes)], start)
+        return manager
+
+    return fill, [place(start[:3, 3] + rng.normal(size=3) * 0.05, rng) for start in starts]
+
+
+def collision_cases(quick):
+    balls = [trimesh.creation.icosphere(subdivisions=2, radius=r) for r in (0.3, 0.4, 0.5)]
+    boxes = [trimesh.creation.box(size) for size in ((1, 0.5, 0.4), (0.6, 0.6, 0.6))]
+    rings = [trimesh.creation.torus(0.5, 0.2, 32, 16)]
+    big, other = solid(abut.shape("teapot-solid", segments=8 if quick else 34)), rings[0]
+    size = big.scale
+    other = solid(abut.shape("torus", radius=0.15 * size, radius2=0.05 * size, segments=100, rings=40))
+    rng = np.random.default_rng(1)
+    middle, extents = big.bounds.mean(axis=0), big.extents
+    poses = [place(middle + rng.uniform(-0.7, 0.7, 3) * extents, rng) for _ in range(10 if quick else 40)]
+    far = [place(middle + 0.2 * size * np.sign(p[:3, 3] - middle) + (p[:3, 3] - middle), rng) for p in poses]
+    count = 60 if quick else 300
+
+    def crowd_case(meshes, side, query, sparse=False):
+        fill, moves = crowd(meshes, count, side * (3 if sparse else 1), 7)
+
+        def make(kind):
+            manager = fill(kind())
+
+            def run():
+                found = []
+                for i in range(0, count, max(1, count // 10)):  # ten bodies move, then one query for each
+                    manager.set_transform(str(i), moves[i])
+                    found.append(query(manager))
+                return np.array(found)
+
+            return run
+
+        return make
+
+    def build_case(meshes, side):
+        fill, _ = crowd(meshes, count, side, 7)
+
+        def make(kind):
+            return lambda: np.array([fill(kind()).in_collision_internal()])
+
+        return make
+
+    def other_case(meshes, side, query):
+        fill, _ = crowd(meshes, count, side, 7)
+        second, _ = crowd(meshes, count, side, 8)
+
+        def make(kind):
+            one, two = fill(kind()), second(kind())
+            return lambda: np.array([query(one, two)])
+
+        return make
+
+    def single_case(meshes, side, query):
+        fill, moves = crowd(meshes, count, side, 7)
+
+        def make(kind):
+            manager = fill(kind())
+            return lambda: np.array([query(manager, meshes[0], move) for move in moves[:20]])
+
+        return make
+
+    def pair_case(query, where):
+        def make(kind):
+            manager = kind()
+            manager.add_object("big", big)
+            manager.add_object("other", other)
+
+            def run():
+                found = []
+                for pose in where:
+                    manager.set_transform("other", pose)
+                    found.append(query(manager))
+                return np.array(found)
+
+            return run
+
+        return make
+
+    def pair_single(query, where):
+        def make(kind):
+            manager = kind()
+            manager.add_object("big", big)
+            return lambda: np.array([query(manager, other, pose) for pose in where])
+
+        return make
+
+    names = lambda manager: len(manager.in_collision_internal(return_names=True)[1])  # noqa: E731
+    data = lambda manager: len(manager.in_collision_internal(return_data=True)[1]) > 0  # noqa: E731
+    least = lambda manager: max(manager.min_distance_internal(), 0)  # noqa: E731
+    single = lambda manager, mesh, pose: manager.in_collision_single(mesh, pose)  # noqa: E731
+    single_names = lambda manager, mesh, pose: len(manager.in_collision_single(mesh, pose, True)[1])  # noqa: E731
+    single_least = lambda manager, mesh, pose: max(manager.min_distance_single(mesh, pose), 0)  # noqa: E731
+    full = 5.0  # many bodies touch; three times that: few
+    return {
+        f"add {count} balls, internal": build_case(balls, full),
+        f"{count} balls: internal": crowd_case(balls, full, lambda m: m.in_collision_internal()),
+        f"{count} balls, few touch: internal": crowd_case(balls, full, lambda m: m.in_collision_internal(), True),
+        f"{count} balls: internal, names": crowd_case(balls, full, names),
+        f"{count} boxes: internal, names": crowd_case(boxes, full, names),
+        f"{count} boxes: internal, data": crowd_case(boxes, full, data),
+        f"{count} tori: internal, names": crowd_case(rings, full, names),
+        f"{count} tori, few touch: internal, names": crowd_case(rings, full, names, True),
+        f"{count} tori: internal, data": crowd_case(rings, full, data),
+        f"{count} balls: single": single_case(balls, full, single),
+        f"{count} balls: single, names": single_case(balls, full, single_names),
+        f"{count} tori: single, names": single_case(rings, full, single_names),
+        f"{count} balls: other, names": other_case(
+            balls, full, lambda a, b: len(a.in_collision_other(b, return_names=True)[1])
+        ),
+        f"{count} balls, few touch: least distance": crowd_case(balls, full, least, True),
+        f"{count} tori, few touch: least distance": crowd_case(rings, full, least, True),
+        f"{count} balls: single, least distance": single_case(balls, full * 3, single_least),
+        "teapot and torus: internal": pair_case(lambda m: m.in_collision_internal(), poses),
+        "teapot and torus: internal, data": pair_case(data, poses),
+        "teapot and torus: single": pair_single(single, poses),
+        "teapot and torus: least distance": pair_case(least, far),
+        "teapot and torus: single, least distance": pair_single(single_least, far),
+    }
+
+
+# ---- rays and proximity: each case returns a function of a mesh ----
+
+
+def mesh_cases(quick):
+    rng = np.random.default_rng(1)
+    models = {
+        "ball": abut.shape("icosphere", segments=8),
+        "teapot": abut.shape("teapot-solid", segments=8 if quick else 34),
+        "torus": abut.shape("torus", segments=70 if quick else 700, rings=40 if quick else 400),
+    }
+    cases = {}
+    for name, model in models.items():
+        mesh = solid(model)
+        middle, extents = mesh.bounds.mean(axis=0), mesh.extents
+        count = 2000 if quick else 100_000
+        points = middle + rng.uniform(-0.75, 0.75, (count, 3)) * extents
+        towards = middle + rng.normal(size=(count, 3)) * extents / 6 - points
+        grid = np.stack(np.meshgrid(*[np.linspace(-0.6, 0.6, int(count**0.5))] * 2), axis=-1).reshape(-1, 2)
+        eyes = np.tile(middle + (0, 0, 2 * extents[2]), (len(grid), 1))  # a camera
+        views = np.column_stack([grid * extents[:2], np.full(len(grid), -2 * extents[2])])
+        for title, o, d in (("random", points, towards), ("camera", eyes, views)):
+            label = f"{name} of {len(mesh.faces)}: {len(o)} {title} rays: "
+            cases[label + "first"] = mesh, lambda m, o=o, d=d: m.ray.intersects_first(o, d)
+            cases[label + "any"] = mesh, lambda m, o=o, d=d: m.ray.intersects_any(o, d)
+            cases[label + "first locations"] = mesh, lambda m, o=o, d=d: np.bincount(
+                m.ray.intersects_location(o, d, multiple_hits=False)[1], minlength=len(o)
+            )
+            cases[label + "all locations"] = mesh, lambda m, o=o, d=d: np.bincount(
+                m.ray.intersects_location(o, d)[1], minlength=len(o)
+            )
+        few, many = points[:10], towards[:10]
+        label = f"{name} of {len(mesh.faces)}: 10 random rays: "
+        cases[label + "first"] = mesh, lambda m, o=few, d=many: m.ray.intersects_first(o, d)
+        cases[label + "all locations"] = mesh, lambda m, o=few, d=many: np.bincount(
+            m.ray.intersects_location(o, d)[1], minlength=len(o)
+        )
+        cases[f"{name} of {len(mesh.faces)}: contains {count} points"] = mesh, lambda m, p=points: m.contains(p)
+        if name == "torus":
+            continue
+        some = points[: count // 200]
+        label = f"{name} of {len(mesh.faces)}: {len(some)} points: "
+        cases[label + "closest point"] = mesh, lambda m, p=some: trimesh.proximity.closest_point(m, p)[1]
+        cases[label + "signed distance"] = mesh, lambda m, p=some: trimesh.proximity.signed_distance(m, p)
+        surface = mesh.triangles_center[:: max(1, len(mesh.faces) // 200)]
+        normals = mesh.face_normals[:: max(1, len(mesh.faces) // 200)]
+        for method in ("ray", "max_sphere"):
+            cases[f"{name} of {len(mesh.faces)}: thickness of {len(surface)} points, {method}"] = mesh, (
+                lambda m, p=surface, n=normals, how=method: trimesh.proximity.thickness(m, p, normals=n, method=how)
+            )
+    return cases
+
+
+# ---- measuring ----
+
+
+def rounds(sides):
+    """Alternates rounds of all sides. Returns medians of processor and wall time in milliseconds, and the answers."""
+    times, answers, begin = [[] for _ in sides], [None] * len(sides), None
+    while begin is None or len(times[0]) < 3 or (time.perf_counter() - begin < SECONDS and len(times[0]) < 15):
+        for i, side in enumerate(sides):
+            wall, cpu = time.perf_counter(), time.process_time()
+            answer = side()
+            if begin is not None:
+                times[i].append((time.process_time() - cpu, time.perf_counter() - wall))
+            answers[i] = answer
+        begin = begin or time.perf_counter()
+    return [np.median(some, axis=0) * 1e3 for some in times], answers
+
+
+def difference(mine, theirs, size):
+    mine, theirs = np.asarray(mine), np.asarray(theirs)
+    if mine.dtype.kind == "f":
+        both = np.isfinite(mine) & np.isfinite(theirs)
+        return f"{np.abs(mine[both] - theirs[both]).max(initial=0) / size:.0e}"
+    return f"{np.mean(mine != theirs):.0e} differ" if (mine != theirs).any() else ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="small inputs, to see that all runs")
+    parser.add_argument("--threads", type=int, default=0, help="of abut; 0 = all processors")
+    parser.add_argument("--only", default="", help="cases that contain this")
+    parser.add_argument("--json", help="where results go")
+    arguments = parser.parse_args()
+    abut.set_threads(arguments.threads)
+    theirs, results = trimesh.collision.CollisionManager, []
+    print("| case | abut, ms | trimesh, ms | ratio | differences |\n|---|---|---|---|---|")
+
+    def report(name, sides, size):
+        (mine, other), answers = rounds(sides)
+        off = difference(*answers, size)
+        results.append({"case": name, "abut": mine.tolist(), "trimesh": other.tolist(), "difference": off})
+        print(
+            f"| {name} | {mine[0]:.3g} ({mine[1]:.3g}) | {other[0]:.3g} ({other[1]:.3g}) | "
+            f"{other[0] / mine[0]:.2g} ({other[1] / mine[1]:.2g}) | {off} |",
+            flush=True,
+        )
+
+    for name, make in collision_cases(arguments.quick).items():
+        if arguments.only in name:
+            report(name, [make(abut.trimesh.CollisionManager), make(theirs)], 1)
+    for name, (mesh, call) in mesh_cases(arguments.quick).items():
+        if arguments.only not in name:
+            continue
+
+        def installed(mesh=mesh.copy(), call=call):
+            with abut.trimesh.install():
+                mesh.ray = abut.trimesh.RayMeshIntersector(mesh)
+                return call(mesh)
+
+        report(name, [installed, lambda mesh=mesh, call=call: call(mesh)], mesh.scale)
+    names = ("numpy", "trimesh", "python-fcl", "embreex", "rtree")
+    versions = {"abut": abut.__version__, **{name: importlib.metadata.version(name) for name in names}}
+    print("\n" + ", ".join(f"{name} {version}" for name, version in versions.items()))
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump({"versions": versions, "threads": arguments.threads, "results": results}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

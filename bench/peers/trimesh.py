@@ -50,17 +50,25 @@ def solid(mesh):
 # ---- collisions: each case returns a function of the manager class ----
 
 
-def crowd(meshes, count, side, seed):
-    """A function that fills a manager with `count` bodies in a cube, and the poses of all of them elsewhere."""
+def crowd(meshes, count, kind, seed):
+    """A function that fills a manager with `count` bodies, and other poses of them. In a "dense" crowd most bodies touch
+    another, in a "loose" one a few do, and "apart" none does."""
     rng = np.random.default_rng(seed)
-    starts = [place(rng.uniform(0, side, 3), rng) for _ in range(count)]
+    cells = round(count ** (1 / 3) + 0.499)
+    grid = 1.6 * np.stack(np.indices([cells] * 3), axis=-1).reshape(-1, 3)[:count]
+    places = {
+        "dense": rng.uniform(0, 1.05 * count ** (1 / 3), (count, 3)),
+        "loose": rng.uniform(0, 2.5 * count ** (1 / 3), (count, 3)),
+        "apart": grid + rng.uniform(-0.05, 0.05, (count, 3)),
+    }[kind]
+    starts = [place(position, rng) for position in places]
 
     def fill(manager):
         for i, start in enumerate(starts):
             manager.add_object(str(i), meshes[i % len(meshes)], start)
         return manager
 
-    return fill, [place(start[:3, 3] + rng.normal(size=3) * 0.05, rng) for start in starts]
+    return fill, [place(start[:3, 3] + rng.normal(size=3) * 0.02, rng) for start in starts]
 
 
 def collision_cases(quick):
@@ -76,15 +84,15 @@ def collision_cases(quick):
     far = [place(middle + 0.2 * size * np.sign(p[:3, 3] - middle) + (p[:3, 3] - middle), rng) for p in poses]
     count = 60 if quick else 300
 
-    def crowd_case(meshes, side, query, sparse=False):
-        fill, moves = crowd(meshes, count, side * (3 if sparse else 1), 7)
+    def crowd_case(meshes, kind, query):
+        fill, moves = crowd(meshes, count, kind, 7)
 
-        def make(kind):
-            manager = fill(kind())
+        def make(manager_class):
+            manager = fill(manager_class())
 
             def run():
                 found = []
-                for i in range(0, count, max(1, count // 10)):  # ten bodies move, then one query for each
+                for i in range(0, count, count // 10):  # ten bodies move, with a query after each
                     manager.set_transform(str(i), moves[i])
                     found.append(query(manager))
                 return np.array(found)
@@ -93,36 +101,37 @@ def collision_cases(quick):
 
         return make
 
-    def build_case(meshes, side):
-        fill, _ = crowd(meshes, count, side, 7)
+    def build_case(meshes, kind):
+        fill, _ = crowd(meshes, count, kind, 7)
 
-        def make(kind):
-            return lambda: np.array([fill(kind()).in_collision_internal()])
+        def make(manager_class):
+            return lambda: np.array([fill(manager_class()).in_collision_internal()])
 
         return make
 
-    def other_case(meshes, side, query):
-        fill, _ = crowd(meshes, count, side, 7)
-        second, _ = crowd(meshes, count, side, 8)
+    def other_case(meshes, kind, query):
+        fill, _ = crowd(meshes, count, kind, 7)
+        second, _ = crowd(meshes, count, kind, 8)
 
-        def make(kind):
-            one, two = fill(kind()), second(kind())
+        def make(manager_class):
+            one, two = fill(manager_class()), second(manager_class())
             return lambda: np.array([query(one, two)])
 
         return make
 
-    def single_case(meshes, side, query):
-        fill, moves = crowd(meshes, count, side, 7)
+    def single_case(meshes, kind, query):
+        fill, moves = crowd(meshes, count, kind, 7)
 
-        def make(kind):
-            manager = fill(kind())
-            return lambda: np.array([query(manager, meshes[0], move) for move in moves[:20]])
+        def make(manager_class):
+            manager = fill(manager_class())
+            between = place((0.8, 0.8, 0.8) if kind == "apart" else (0, 0, 0))
+            return lambda: np.array([query(manager, meshes[0], between @ move) for move in moves[:20]])
 
         return make
 
     def pair_case(query, where):
-        def make(kind):
-            manager = kind()
+        def make(manager_class):
+            manager = manager_class()
             manager.add_object("big", big)
             manager.add_object("other", other)
 
@@ -138,8 +147,8 @@ def collision_cases(quick):
         return make
 
     def pair_single(query, where):
-        def make(kind):
-            manager = kind()
+        def make(manager_class):
+            manager = manager_class()
             manager.add_object("big", big)
             return lambda: np.array([query(manager, other, pose) for pose in where])
 
@@ -151,32 +160,30 @@ def collision_cases(quick):
     single = lambda manager, mesh, pose: manager.in_collision_single(mesh, pose)  # noqa: E731
     single_names = lambda manager, mesh, pose: len(manager.in_collision_single(mesh, pose, True)[1])  # noqa: E731
     single_least = lambda manager, mesh, pose: max(manager.min_distance_single(mesh, pose), 0)  # noqa: E731
-    full = 5.0  # many bodies touch; three times that: few
-    return {
-        f"add {count} balls, internal": build_case(balls, full),
-        f"{count} balls: internal": crowd_case(balls, full, lambda m: m.in_collision_internal()),
-        f"{count} balls, few touch: internal": crowd_case(balls, full, lambda m: m.in_collision_internal(), True),
-        f"{count} balls: internal, names": crowd_case(balls, full, names),
-        f"{count} boxes: internal, names": crowd_case(boxes, full, names),
-        f"{count} boxes: internal, data": crowd_case(boxes, full, data),
-        f"{count} tori: internal, names": crowd_case(rings, full, names),
-        f"{count} tori, few touch: internal, names": crowd_case(rings, full, names, True),
-        f"{count} tori: internal, data": crowd_case(rings, full, data),
-        f"{count} balls: single": single_case(balls, full, single),
-        f"{count} balls: single, names": single_case(balls, full, single_names),
-        f"{count} tori: single, names": single_case(rings, full, single_names),
-        f"{count} balls: other, names": other_case(
-            balls, full, lambda a, b: len(a.in_collision_other(b, return_names=True)[1])
-        ),
-        f"{count} balls, few touch: least distance": crowd_case(balls, full, least, True),
-        f"{count} tori, few touch: least distance": crowd_case(rings, full, least, True),
-        f"{count} balls: single, least distance": single_case(balls, full * 3, single_least),
+    internal = lambda manager: manager.in_collision_internal()  # noqa: E731
+    kinds = {"balls": balls, "boxes": boxes, "tori": rings}
+    cases = {f"add {count} {name}, dense: internal": build_case(kinds[name], "dense") for name in ("balls", "tori")}
+    for name, meshes in kinds.items():
+        for kind in ("dense", "loose"):
+            cases[f"{count} {name}, {kind}: internal"] = crowd_case(meshes, kind, internal)
+            cases[f"{count} {name}, {kind}: internal, names"] = crowd_case(meshes, kind, names)
+        cases[f"{count} {name}, loose: internal, data"] = crowd_case(meshes, "loose", data)
+        cases[f"{count} {name}, loose: other, names"] = other_case(
+            meshes, "loose", lambda a, b: len(a.in_collision_other(b, return_names=True)[1])
+        )
+        cases[f"{count} {name}, dense: single"] = single_case(meshes, "dense", single)
+        cases[f"{count} {name}, dense: single, names"] = single_case(meshes, "dense", single_names)
+        for kind in ("loose", "apart"):
+            cases[f"{count} {name}, {kind}: least distance"] = crowd_case(meshes, kind, least)
+            cases[f"{count} {name}, {kind}: single, least distance"] = single_case(meshes, kind, single_least)
+    cases |= {
         "teapot and torus: internal": pair_case(lambda m: m.in_collision_internal(), poses),
         "teapot and torus: internal, data": pair_case(data, poses),
         "teapot and torus: single": pair_single(single, poses),
         "teapot and torus: least distance": pair_case(least, far),
         "teapot and torus: single, least distance": pair_single(single_least, far),
     }
+    return cases
 
 
 # ---- rays and proximity: each case returns a function of a mesh ----

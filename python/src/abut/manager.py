@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import ctypes
-from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, overload
+import functools
+import threading
+from typing import Any, Callable, Collection, Hashable, Iterator, Literal, Optional, Sequence, Union, overload
 
 import numpy as np
 
@@ -43,13 +45,15 @@ EXTERNAL = "__external"
 class ContactData:
     """One contact of two objects."""
 
-    def __init__(self, pair: tuple[Any, Any], triangles: tuple[int, int], contact: Any) -> None:
+    def __init__(self, pair: tuple[Any, Any], contact: Any, triangles: Callable[[], Any]) -> None:
         self.pair = pair
         """The two names. The normal points from the second to the first object."""
-        self.names = set(pair)
-        self.triangles = triangles
-        """The triangles of both that are nearest to the contact."""
         self._contact = contact
+        self._triangles = triangles
+
+    @property
+    def names(self) -> set[Any]:
+        return set(self.pair)
 
     @property
     def point(self) -> Floats:
@@ -65,7 +69,7 @@ class ContactData:
 
     def index(self, name: Any) -> int:
         """Returns the triangle of the named object that is nearest to the contact."""
-        return dict(zip(self.pair, self.triangles))[name]
+        return int(dict(zip(self.pair, self._triangles()))[name])
 
     def __repr__(self) -> str:
         return f"<abut contact of {self.pair[0]!r} and {self.pair[1]!r}, depth {self.depth:.6g}>"
@@ -120,6 +124,7 @@ class CollisionManager:
         self._poses = np.zeros((0, 7))  # in the order of the library
         self._ignored: set[tuple[Any, Any]] = set()
         self._own: Optional[_Group] = None  # all objects; None after an object is added, removed or ignored
+        self._own_and_one: Optional[_Group] = None  # these and one mesh, of the last query
         self._guard = Guard(outer=True)
 
     # -- objects --
@@ -195,8 +200,8 @@ class CollisionManager:
     def __getstate__(self) -> dict[str, Any]:
         """Returns names, meshes and poses. Everything else is rebuilt."""
         with self._guard:
-            kept = {name: copy.copy(value) for name, value in vars(self).items() if name not in ("_own", "_guard")}
-            return {**kept, "_own": None}
+            kept = {name: copy.copy(value) for name, value in vars(self).items() if name not in ("_own", "_own_and_one", "_guard")}
+            return {**kept, "_own": None, "_own_and_one": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -271,7 +276,7 @@ class CollisionManager:
         """Tests whether a mesh collides with any object. The names are a set of objects."""
         made, pose = _mesh(mesh), read_pose(transform)
         with self._guard:
-            return self._against(self._external(made, pose)).collide(return_names, return_data, lambda pair: pair[0])
+            return self._with(made, pose).collide(return_names, return_data, lambda pair: pair[0])
 
     @overload
     def in_collision_other(
@@ -401,7 +406,7 @@ class CollisionManager:
         """Computes the smallest distance between a mesh and any object."""
         made, pose = _mesh(mesh), read_pose(transform)
         with self._guard:
-            return self._against(self._external(made, pose)).least(return_name, return_data, lambda pair: pair[0])
+            return self._with(made, pose).least(return_name, return_data, lambda pair: pair[0])
 
     @overload
     def min_distance_other(
@@ -442,13 +447,20 @@ class CollisionManager:
         group.ignore([(self._slots[a], self._slots[b]) for a, b in self._ignored])
         return group
 
-    def _external(self, mesh: Mesh, pose: Any) -> _Group:
-        return _Group(self._solids, [mesh], np.array([tuple(pose)]), [EXTERNAL], self._signed)
-
     def _all(self) -> _Group:
         if self._own is None:
-            self._own = self._group()
+            self._own, self._own_and_one = self._group(), None
         return self._own
+
+    def _with(self, mesh: Mesh, pose: Any) -> _Group:
+        """Returns the objects of this manager and another mesh, which is tested against them."""
+        own = self._all()
+        if self._own_and_one is None:
+            one = _Group(self._solids, [mesh], np.array([tuple(pose)]), [EXTERNAL], self._signed)
+            self._own_and_one = own.joined(one)
+        else:
+            self._own_and_one.replace_last(mesh, pose)
+        return self._own_and_one
 
     def _against(self, others: _Group) -> _Group:
         """Returns the objects of this manager, then others, which are tested only against the former."""
@@ -500,6 +512,13 @@ class _Group:
         made.split(slice(len(self.meshes), None))
         made._prepare()
         return made
+
+    def replace_last(self, mesh: Mesh, pose: Any) -> None:
+        """Replaces the last object, which was joined alone."""
+        handle = mesh._on_cpu().handle
+        self.meshes[-1], self._handles[-1] = mesh, handle
+        self._objects["bvh"][-1] = handle.address
+        ctypes.memmove(int(self._objects["poses"][-1]), pose, 56)
 
     def ignore(self, pairs: list[tuple[int, int]]) -> None:
         listed = np.array(pairs, np.uint32).reshape(-1, 2)
@@ -588,8 +607,8 @@ class _Group:
         separation["distance"] = -deepest["depth"]
         separation["point_a"], separation["point_b"] = deepest["point"] - half, deepest["point"] + half
         if with_triangles:
-            triangles = self._triangles(np.array([[a, b]]), deepest["point"][None])[0]
-            separation["triangle_a"], separation["triangle_b"] = triangles
+            triangles = _NearestTriangles(self, [(a, b)], [1], deepest["point"][None])
+            separation["triangle_a"], separation["triangle_b"] = triangles[0]
         return float(separation["distance"])
 
     def _contacts(self, hits: list[tuple[int, int]]) -> tuple[list[ContactData], Reliability]:
@@ -600,10 +619,15 @@ class _Group:
             len(hits),
             _ALL,
         )
-        slots = np.repeat(np.array(hits, np.intp).reshape(-1, 2), np.diff(found.offsets), axis=0)
-        triangles = map(tuple, self._triangles(slots, found.point).tolist())
-        names = [(self.names[a], self.names[b]) for a, b in slots.tolist()]
-        return list(map(ContactData, names, triangles, found.records)), found.reliability
+        counts = np.diff(found.offsets).tolist()
+        names = [(self.names[a], self.names[b]) for a, b in hits]
+        triangles = _NearestTriangles(self, hits, counts, found.point)
+        made, place = [], 0
+        for pair, count in zip(names, counts):
+            for contact in found.records[place : place + count]:
+                made.append(ContactData(pair, contact, functools.partial(triangles.__getitem__, len(made))))
+            place += count
+        return made, found.reliability
 
     def _pose_of(self, slot: int) -> bytes:
         return ctypes.string_at(int(self._objects["poses"][slot]), 56)
@@ -624,17 +648,38 @@ class _Group:
             made.append((kept[a, convex], kept[b, convex]))
         return made
 
-    def _triangles(self, slots: Array, points: Floats) -> Array:
-        """Returns the triangles (n, 2) of the objects `slots` (n, 2) that are nearest to points (n, 3)."""
+    def _copy(self, slots: Collection[int]) -> dict[int, tuple[Mesh, bytes]]:
+        """Returns the meshes and poses of objects, which the next query may change."""
+        return {slot: (self.meshes[slot], self._pose_of(slot)) for slot in slots}
+
+
+class _NearestTriangles:
+    """The triangles of both objects that are nearest to contacts, computed when the first of them is needed."""
+
+    def __init__(self, group: _Group, hits: list[tuple[int, int]], counts: list[int], points: Floats) -> None:
+        self._hits, self._counts, self._points = hits, counts, points
+        self._objects = group._copy({slot for hit in hits for slot in hit})
+        self._found: Optional[Array] = None
+        self._lock = threading.Lock()
+
+    def __getitem__(self, place: int) -> Any:
+        with self._lock:
+            if self._found is None:
+                self._found = self._find()
+        return self._found[place]
+
+    def _find(self) -> Array:
+        slots = np.repeat(np.array(self._hits, np.intp).reshape(-1, 2), self._counts, axis=0)
         used, place = np.unique(slots, return_inverse=True)
         place = place.reshape(slots.shape)
-        turns = matrices(np.frombuffer(b"".join(map(self._pose_of, used.tolist()))).reshape(-1, 7))[place]
-        local = np.einsum("ijk,ijkl->ijl", points[:, None] - turns[..., :3, 3], turns[..., :3, :3])
-        first: dict[int, int] = {}  # of each mesh, as several objects may share one
-        meshes = np.array([first.setdefault(id(self.meshes[slot]), slot) for slot in used.tolist()], np.intp)[place]
+        posed = [self._objects[slot] for slot in used.tolist()]
+        turns = matrices(np.frombuffer(b"".join(pose for _, pose in posed)).reshape(-1, 7))[place]
+        local = np.einsum("ijk,ijkl->ijl", self._points[:, None] - turns[..., :3, 3], turns[..., :3, :3])
+        meshes = {id(mesh): mesh for mesh, _ in posed}  # objects may share one
+        keys = np.array([id(mesh) for mesh, _ in posed])[place]
         found = np.empty(slots.shape, np.int64)
-        for slot in first.values():
-            found[meshes == slot] = self.meshes[slot].nearest(local[meshes == slot]).triangle
+        for key, mesh in meshes.items():
+            found[keys == key] = mesh.nearest(local[keys == key]).triangle
         return found
 
 

@@ -325,8 +325,13 @@ def _note_interrupt(number: int, frame: Optional[types.FrameType]) -> None:
     _interrupted = True
 
 
+def is_interrupted() -> bool:
+    """Tests whether Ctrl-C was pressed during the running call of this thread."""
+    return _interrupted and threading.get_ident() == threading.main_thread().ident
+
+
 def _report_progress(user: Any, stage: bytes, fraction: float) -> bool:
-    if _interrupted and threading.get_ident() == threading.main_thread().ident:
+    if is_interrupted():
         return False
     callback = _state.callback
     if callback is None:

@@ -595,9 +595,9 @@ class _Group:
         """Replaces distance and closest points of a pair that overlaps by its deepest contact. Returns the distance."""
         a, b = int(found["a"]), int(found["b"])
         posed = self._posed([(a, b)])
-        contacts, _, _, said = Room().find(
-            lambda _, room: lib.abut_contact_find(byref(posed[0][0]), byref(posed[0][1]), None, room), 0, _ALL
-        )
+        room = Room()
+        run(room.fill, lambda _, to: lib.abut_contact_find(byref(posed[0][0]), byref(posed[0][1]), None, to), 0, uses=_ALL)
+        contacts, _, _, said = room.result()
         warn_unless_guaranteed(said)
         if not len(contacts):
             return 0.0

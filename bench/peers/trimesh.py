@@ -11,10 +11,17 @@ processor time, and in brackets of wall time, and the ratio of processor times a
 number of threads of abut (0 = all processors); FCL, Embree as embreex calls it, and rtree have one. Answers are
 compared: the last column is the fraction that differs, or the largest difference of a number relative to the size of
 the model.
+
+    python3 bench/peers/trimesh.py --read ONE.json ALL.json --svg FILE
+
+prints the table of docs/trimesh.md from the results of a run with --threads 1 and one with --threads 0, and draws the
+ratios.
 """
+
 import argparse
 import importlib.metadata
 import json
+import math
 import os
 import sys
 import time
@@ -23,13 +30,17 @@ import warnings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 warnings.filterwarnings("ignore")
-sys.path = [folder for folder in sys.path if os.path.abspath(folder or ".") != os.path.dirname(os.path.abspath(__file__))]
+sys.path = [
+    folder for folder in sys.path if os.path.abspath(folder or ".") != os.path.dirname(os.path.abspath(__file__))
+]
 
-import numpy as np  # noqa: E402
-import trimesh  # noqa: E402
+READS = "--read" in sys.argv
+if not READS:
+    import numpy as np
+    import trimesh
 
-import abut  # noqa: E402
-import abut.trimesh  # noqa: E402
+    import abut
+    import abut.trimesh
 
 SECONDS = 0.6  # of both sides together, per case, once each has run four times
 
@@ -210,17 +221,22 @@ def mesh_cases(quick):
             label = f"{name} of {len(mesh.faces)}: {len(o)} {title} rays: "
             cases[label + "first"] = mesh, lambda m, o=o, d=d: m.ray.intersects_first(o, d)
             cases[label + "any"] = mesh, lambda m, o=o, d=d: m.ray.intersects_any(o, d)
-            cases[label + "first locations"] = mesh, lambda m, o=o, d=d: np.bincount(
-                m.ray.intersects_location(o, d, multiple_hits=False)[1], minlength=len(o)
+            cases[label + "first locations"] = (
+                mesh,
+                lambda m, o=o, d=d: np.bincount(
+                    m.ray.intersects_location(o, d, multiple_hits=False)[1], minlength=len(o)
+                ),
             )
-            cases[label + "all locations"] = mesh, lambda m, o=o, d=d: np.bincount(
-                m.ray.intersects_location(o, d)[1], minlength=len(o)
+            cases[label + "all locations"] = (
+                mesh,
+                lambda m, o=o, d=d: np.bincount(m.ray.intersects_location(o, d)[1], minlength=len(o)),
             )
         few, many = points[:10], towards[:10]
         label = f"{name} of {len(mesh.faces)}: 10 random rays: "
         cases[label + "first"] = mesh, lambda m, o=few, d=many: m.ray.intersects_first(o, d)
-        cases[label + "all locations"] = mesh, lambda m, o=few, d=many: np.bincount(
-            m.ray.intersects_location(o, d)[1], minlength=len(o)
+        cases[label + "all locations"] = (
+            mesh,
+            lambda m, o=few, d=many: np.bincount(m.ray.intersects_location(o, d)[1], minlength=len(o)),
         )
         cases[f"{name} of {len(mesh.faces)}: contains {count} points"] = mesh, lambda m, p=points: m.contains(p)
         if name == "torus":
@@ -232,8 +248,9 @@ def mesh_cases(quick):
         surface = mesh.triangles_center[:: max(1, len(mesh.faces) // 200)]
         normals = mesh.face_normals[:: max(1, len(mesh.faces) // 200)]
         for method in ("ray", "max_sphere"):
-            cases[f"{name} of {len(mesh.faces)}: thickness of {len(surface)} points, {method}"] = mesh, (
-                lambda m, p=surface, n=normals, how=method: trimesh.proximity.thickness(m, p, normals=n, method=how)
+            cases[f"{name} of {len(mesh.faces)}: thickness of {len(surface)} points, {method}"] = (
+                mesh,
+                (lambda m, p=surface, n=normals, how=method: trimesh.proximity.thickness(m, p, normals=n, method=how)),
             )
     return cases
 
@@ -263,13 +280,74 @@ def difference(mine, theirs, size):
     return f"{np.mean(mine != theirs):.0e} differ" if (mine != theirs).any() else ""
 
 
+# ---- results ----
+
+
+def short(ms):
+    return f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
+
+
+def table(one, every):
+    """The table of the documentation: processor time, in brackets wall time."""
+    lines = [
+        "| case | trimesh, ms | abut, one thread, ms | abut, all threads, ms | ratio, one thread | ratio, all threads |",
+        "|---" * 6 + "|",
+    ]
+    for first, second in zip(one, every):
+        assert first["case"] == second["case"]
+        times = [first["trimesh"], first["abut"], second["abut"]]
+        cells = [f"{short(cpu)} ({short(wall)})" for cpu, wall in times]
+        ratios = [[other / mine for other, mine in zip(row["trimesh"], row["abut"])] for row in (first, second)]
+        cells += [f"{cpu:.2g} ({wall:.2g})" if cpu < 100 else f"{cpu:.0f} ({wall:.0f})" for cpu, wall in ratios]
+        lines.append("| " + " | ".join([first["case"], *cells]) + " |")
+    return "\n".join(lines)
+
+
+def draw(results, path):
+    """Draws the ratio of processor times of each case on a logarithmic scale: bars to the right of 1 are faster."""
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    from report import Svg
+
+    left, right, row, top = 400, 900, 15, 60
+    low, high = math.log(0.1), math.log(300)
+
+    def x(ratio):
+        return left + (min(max(math.log(ratio), low), high) - low) / (high - low) * (right - left)
+
+    svg = Svg(right + 80, top + row * len(results) + 30)
+    svg.text(16, 24, "trimesh on abut against trimesh on its own back ends", "start", 16, ' font-weight="bold"')
+    svg.text(16, 44, "ratio of processor times, one thread, logarithmic scale; above 1, abut is faster", "start", 12)
+    bottom = top + row * len(results) + 6
+    for tick in (0.1, 0.3, 1, 3, 10, 30, 100, 300):
+        svg.line((x(tick), top - 6), (x(tick), bottom))
+        svg.text(x(tick), bottom + 14, f"{tick:g}", "middle", 11)
+    for i, found in enumerate(results):
+        ratio, y = found["trimesh"][0] / found["abut"][0], top + row * i
+        colour = "#2f7d4f" if ratio >= 3 else "#7fb593" if ratio >= 1 else "#c0563f"
+        begin, end = sorted((x(1), x(ratio)))
+        svg.parts.append(
+            f'<rect x="{begin:.1f}" y="{y}" width="{max(end - begin, 1):.1f}" height="{row - 4}" fill="{colour}"/>'
+        )
+        svg.text(left - 8, y + 10, found["case"], "end", 11)
+        svg.text(right + 8, y + 10, f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0f}", "start", 11)
+    svg.save(path)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="small inputs, to see that all runs")
     parser.add_argument("--threads", type=int, default=0, help="of abut; 0 = all processors")
     parser.add_argument("--only", default="", help="cases that contain this")
     parser.add_argument("--json", help="where results go")
+    parser.add_argument("--read", nargs=2, metavar="FILE", help="results of one and of all threads")
+    parser.add_argument("--svg", help="where the drawing of --read goes")
     arguments = parser.parse_args()
+    if READS:
+        one, every = (json.load(open(name, encoding="utf-8"))["results"] for name in arguments.read)
+        print(table(one, every))
+        if arguments.svg:
+            draw(one, arguments.svg)
+        return
     abut.set_threads(arguments.threads)
     theirs, results = trimesh.collision.CollisionManager, []
     print("| case | abut, ms | trimesh, ms | ratio | differences |\n|---|---|---|---|---|")

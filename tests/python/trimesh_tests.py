@@ -35,7 +35,7 @@ DEVIATIONS = (
 )
 
 # The parts of tests/generic.py that the tests use, for a source distribution.
-GENERIC = '''
+GENERIC = """
 import logging
 import os
 import time
@@ -112,7 +112,7 @@ data = {
         },
     }
 }
-'''
+"""
 
 CONFTEST = """
 import abut.trimesh

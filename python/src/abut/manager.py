@@ -200,7 +200,11 @@ class CollisionManager:
     def __getstate__(self) -> dict[str, Any]:
         """Returns names, meshes and poses. Everything else is rebuilt."""
         with self._guard:
-            kept = {name: copy.copy(value) for name, value in vars(self).items() if name not in ("_own", "_own_and_one", "_guard")}
+            kept = {
+                name: copy.copy(value)
+                for name, value in vars(self).items()
+                if name not in ("_own", "_own_and_one", "_guard")
+            }
             return {**kept, "_own": None, "_own_and_one": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -596,7 +600,12 @@ class _Group:
         a, b = int(found["a"]), int(found["b"])
         posed = self._posed([(a, b)])
         room = Room()
-        run(room.fill, lambda _, to: lib.abut_contact_find(byref(posed[0][0]), byref(posed[0][1]), None, to), 0, uses=_ALL)
+        run(
+            room.fill,
+            lambda _, to: lib.abut_contact_find(byref(posed[0][0]), byref(posed[0][1]), None, to),
+            0,
+            uses=_ALL,
+        )
         contacts, _, _, said = room.result()
         warn_unless_guaranteed(said)
         if not len(contacts):
@@ -622,7 +631,8 @@ class _Group:
         counts = np.diff(found.offsets).tolist()
         names = [(self.names[a], self.names[b]) for a, b in hits]
         triangles = _NearestTriangles(self, hits, counts, found.point)
-        made, place = [], 0
+        made: list[ContactData] = []
+        place = 0
         for pair, count in zip(names, counts):
             for contact in found.records[place : place + count]:
                 made.append(ContactData(pair, contact, functools.partial(triangles.__getitem__, len(made))))

@@ -718,7 +718,7 @@ class _Converted:
 
 def _convert(value: Any) -> Mesh:
     """Converts a mesh of trimesh, once until it changes."""
-    cache = getattr(value, "_cache", None)
+    cache: Any = getattr(value, "_cache", None)
     if not hasattr(cache, "verify"):
         return Mesh.from_trimesh(value)
     key = ("abut", _core.thread_setting())

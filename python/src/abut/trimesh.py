@@ -72,10 +72,10 @@ class CollisionManager(_manager.CollisionManager):
 
     def add_object(self, name: Hashable, mesh: Any, transform: ArrayLike = None) -> Mesh:
         """Adds a mesh. It replaces an object of the same name. Returns the mesh of abut."""
-        made, at = _placed(mesh, transform)
+        placed, at = _placed(mesh, transform)
         with self._guard:
-            super().add_object(name, made, at)
-            if made is not mesh:
+            made = super().add_object(name, placed, at)
+            if placed is not mesh:
                 self._unscaled[name] = mesh_of(mesh, "mesh")
         return made
 
@@ -226,13 +226,16 @@ class _Rays:
         """Returns the points of hits."""
         if self._kept is not None:
             ray = np.searchsorted(self._kept, ray)
-        return self.origins[ray] + parameter[:, None] * self.directions[ray]
+        made: Floats = self.directions.take(ray, axis=0)
+        made *= parameter[:, None]
+        made += self.origins.take(ray, axis=0)
+        return made
 
     def hits(self, multiple: bool, most: int = 0xFFFFFFFF) -> tuple[Array, Array, Floats]:
         """Returns triangle, ray and parameter of the hits, sorted by ray and parameter."""
         if multiple:
             triangle, ray, parameter = self._all(self.cast(self.mesh.ray_all), self.directions)
-            if len(ray) and most < len(triangle):
+            if most < np.bincount(ray).max(initial=0):
                 rank = np.arange(len(ray)) - np.searchsorted(ray, ray)
                 few = rank < most
                 triangle, ray, parameter = triangle[few], ray[few], parameter[few]
@@ -259,13 +262,14 @@ class _Rays:
 
     def _all(self, found: AllRayHits, directions: Floats) -> tuple[Array, Array, Floats]:
         """Returns all hits, without those in the plane of the triangle and without repeated points."""
-        ray = np.repeat(np.arange(len(directions)), np.diff(found.offsets.astype(np.int64)))
+        offsets = found.offsets.astype(np.int64)
+        ray = np.repeat(np.arange(len(directions)), offsets[1:] - offsets[:-1])
         triangle, parameter = _signed_index(found.triangle), np.array(found.parameter)
         grazes = self._grazes(triangle, ray, directions)
         if grazes.any():
             triangle, ray, parameter = triangle[~grazes], ray[~grazes], parameter[~grazes]
         if len(ray) > 1:
-            length = np.linalg.norm(directions, axis=1)[ray[1:]]
+            length = np.sqrt(np.einsum("ij,ij->i", directions, directions)).take(ray[1:])
             near = (np.diff(parameter) * length <= MERGE) & (ray[1:] == ray[:-1])
             if near.any():
                 new = np.concatenate([[True], ~near])
@@ -274,9 +278,9 @@ class _Rays:
 
     def _grazes(self, triangle: Array, ray: Array, directions: Floats) -> Bools:
         """Tests which hits are of rays in the plane of their triangle."""
-        along = directions[ray]
-        cosine = np.einsum("ij,ij->i", self.mesh._unit_normals()[triangle], along)
-        found: Bools = cosine * cosine <= PARALLEL * PARALLEL * np.einsum("ij,ij->i", along, along)
+        cosine = np.einsum("ij,ij->i", self.mesh._unit_normals().take(triangle, axis=0), directions.take(ray, axis=0))
+        squared = np.einsum("ij,ij->i", directions, directions)
+        found: Bools = cosine * cosine <= PARALLEL * PARALLEL * squared.take(ray)
         return found
 
 

@@ -1,8 +1,13 @@
 """abut.trimesh: against loops over all triangles and pairs, and the interfaces of trimesh."""
 
+import contextlib
 import copy
 import inspect
+import io
+import os
+import pathlib
 import pickle
+import re
 import unittest
 import warnings
 
@@ -63,6 +68,20 @@ class Interfaces(unittest.TestCase):
         after = trimesh.collision.CollisionManager, trimesh.proximity.closest_point, trimesh.proximity.ProximityQuery
         self.assertEqual(after, before)
         self.assertNotIsInstance(trimesh.creation.box().ray, ours.RayMeshIntersector)
+
+    def test_page(self):
+        """The code of docs/trimesh.md runs, block after block."""
+        source = os.environ.get("ABUT_TEST_SOURCE")
+        if not source:
+            self.skipTest("ABUT_TEST_SOURCE is not set")
+        page, names = pathlib.Path(source, "docs/trimesh.md").read_text(), {}
+        blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+        before = trimesh.collision.CollisionManager
+        with ours.install(), contextlib.redirect_stdout(io.StringIO()) as printed:
+            for block in blocks:
+                exec(compile(block, "docs/trimesh.md", "exec"), names)
+        self.assertIn("{'ring'}", printed.getvalue())
+        self.assertIs(trimesh.collision.CollisionManager, before)
 
     def test_signatures(self):
         """Every argument of a function of trimesh exists, at the same place."""

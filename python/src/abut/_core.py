@@ -330,8 +330,13 @@ def _note_interrupt(number: int, frame: Optional[types.FrameType]) -> None:
     _interrupted = True
 
 
+def is_interrupted() -> bool:
+    """Tests whether Ctrl-C was pressed during the running call of this thread."""
+    return _interrupted and threading.get_ident() == threading.main_thread().ident
+
+
 def _report_progress(user: Any, stage: bytes, fraction: float) -> bool:
-    if _interrupted and threading.get_ident() == threading.main_thread().ident:
+    if is_interrupted():
         return False
     callback = _state.callback
     if callback is None:
@@ -716,6 +721,11 @@ def set_threads(count: int) -> None:
     if count not in _contexts:
         _contexts[count] = _context(count)
     _thread_count = count
+
+
+def thread_setting() -> int:
+    """Returns the value of set_threads()."""
+    return _thread_count
 
 
 def thread_count() -> int:

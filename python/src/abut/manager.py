@@ -1,8 +1,8 @@
 """CollisionManager, with the methods of trimesh.collision.CollisionManager.
 
 Differences from trimesh: a body inside another collides with it, whatever their shape (trimesh: convex meshes only),
-unless solids=False. Distances are 0 if bodies touch, never negative. Contacts are a few per patch, with verified
-penetration depths, instead of one per pair of triangles.
+unless solids=False. Distances are 0 if bodies touch, unless signed=True. Contacts are a few per patch, with verified
+penetration depths, instead of one per pair of triangles. abut.trimesh has a manager that trimesh itself can use.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import ctypes
-from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, overload
+import functools
+import threading
+from typing import Any, Callable, Collection, Hashable, Iterator, Literal, Optional, Sequence, Union, overload
 
 import numpy as np
 
@@ -32,7 +34,7 @@ from ._arrays import (
 )
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
 from .mesh import Mesh, collider_of, mesh_of
-from .pair import Contacts, collect, worst, worst_of
+from .pair import Contacts, Room, collect, worst, worst_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
 _ALL = (MANY_MESHES,)
@@ -43,12 +45,15 @@ EXTERNAL = "__external"
 class ContactData:
     """One contact of two objects."""
 
-    def __init__(self, pair: tuple[Any, Any], triangles: tuple[int, int], contact: Any) -> None:
+    def __init__(self, pair: tuple[Any, Any], contact: Any, triangles: Callable[[], Any]) -> None:
         self.pair = pair
         """The two names. The normal points from the second to the first object."""
-        self.names = set(pair)
-        self._triangles: dict[Any, int] = dict(zip(pair, triangles))
         self._contact = contact
+        self._triangles = triangles
+
+    @property
+    def names(self) -> set[Any]:
+        return set(self.pair)
 
     @property
     def point(self) -> Floats:
@@ -64,7 +69,7 @@ class ContactData:
 
     def index(self, name: Any) -> int:
         """Returns the triangle of the named object that is nearest to the contact."""
-        return self._triangles[name]
+        return int(dict(zip(self.pair, self._triangles()))[name])
 
     def __repr__(self) -> str:
         return f"<abut contact of {self.pair[0]!r} and {self.pair[1]!r}, depth {self.depth:.6g}>"
@@ -107,22 +112,26 @@ class CollisionManager:
     array([ True, False,  True])
     """
 
-    def __init__(self, solids: bool = True) -> None:
-        """With solids=False only surfaces count: a body inside another does not collide with it."""
+    def __init__(self, solids: bool = True, *, signed: bool = False) -> None:
+        """With solids=False only surfaces count: a body inside another does not collide with it. With signed=True
+        the distance of bodies that overlap is their negative penetration depth. If several pairs overlap, it is that
+        of one of them, always the same one."""
         self._solids = bool(solids)
+        self._signed = bool(signed)
         self._names: list[Any] = []
         self._slots: dict[Any, int] = {}
         self._meshes: list[Mesh] = []
         self._poses = np.zeros((0, 7))  # in the order of the library
         self._ignored: set[tuple[Any, Any]] = set()
         self._own: Optional[_Group] = None  # all objects; None after an object is added, removed or ignored
+        self._own_and_one: Optional[_Group] = None  # these and one mesh, of the last query
         self._guard = Guard(outer=True)
 
     # -- objects --
 
     def add_object(self, name: Hashable, mesh: Any, transform: ArrayLike = None) -> Mesh:
         """Adds a mesh. It replaces an object of the same name."""
-        made, pose = _mesh(mesh), _pose(transform)
+        made, pose = _mesh(mesh), read_pose(transform)
         with self._guard:
             if name in self._slots:
                 self.remove_object(name)
@@ -143,7 +152,7 @@ class CollisionManager:
 
     def set_transform(self, name: Hashable, transform: ArrayLike) -> None:
         """Sets the transform of an object: (4, 4), (7,), or (3,) for a translation."""
-        pose = _pose(transform)
+        pose = read_pose(transform)
         with self._guard:
             self._all().rows[self._slot(name)] = pose
 
@@ -154,7 +163,7 @@ class CollisionManager:
             if names is not None:
                 raise ArgumentError("transforms: a dict has the names itself")
             names = list(transforms)
-            placed = np.array([tuple(_pose(each)) for each in transforms.values()], float).reshape(-1, 7)
+            placed = np.array([tuple(read_pose(each)) for each in transforms.values()], float).reshape(-1, 7)
         else:
             found, single = poses(transforms, "transforms")
             if found is None or single:
@@ -191,8 +200,12 @@ class CollisionManager:
     def __getstate__(self) -> dict[str, Any]:
         """Returns names, meshes and poses. Everything else is rebuilt."""
         with self._guard:
-            kept = {name: copy.copy(value) for name, value in vars(self).items() if name not in ("_own", "_guard")}
-            return {**kept, "_own": None}
+            kept = {
+                name: copy.copy(value)
+                for name, value in vars(self).items()
+                if name not in ("_own", "_own_and_one", "_guard")
+            }
+            return {**kept, "_own": None, "_own_and_one": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -265,9 +278,9 @@ class CollisionManager:
         self, mesh: Any, transform: ArrayLike = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
         """Tests whether a mesh collides with any object. The names are a set of objects."""
-        made, pose = _mesh(mesh), _pose(transform)
+        made, pose = _mesh(mesh), read_pose(transform)
         with self._guard:
-            return self._against(self._external(made, pose)).collide(return_names, return_data, lambda pair: pair[0])
+            return self._with(made, pose).collide(return_names, return_data, lambda pair: pair[0])
 
     @overload
     def in_collision_other(
@@ -395,9 +408,9 @@ class CollisionManager:
         self, mesh: Any, transform: ArrayLike = None, return_name: bool = False, return_data: bool = False
     ) -> Any:
         """Computes the smallest distance between a mesh and any object."""
-        made, pose = _mesh(mesh), _pose(transform)
+        made, pose = _mesh(mesh), read_pose(transform)
         with self._guard:
-            return self._against(self._external(made, pose)).least(return_name, return_data, lambda pair: pair[0])
+            return self._with(made, pose).least(return_name, return_data, lambda pair: pair[0])
 
     @overload
     def min_distance_other(
@@ -434,17 +447,24 @@ class CollisionManager:
     # -- groups --
 
     def _group(self) -> _Group:
-        group = _Group(self._solids, list(self._meshes), self._poses, list(self._names))
+        group = _Group(self._solids, list(self._meshes), self._poses, list(self._names), self._signed)
         group.ignore([(self._slots[a], self._slots[b]) for a, b in self._ignored])
         return group
 
-    def _external(self, mesh: Mesh, pose: Any) -> _Group:
-        return _Group(self._solids, [mesh], np.array([tuple(pose)]), [EXTERNAL])
-
     def _all(self) -> _Group:
         if self._own is None:
-            self._own = self._group()
+            self._own, self._own_and_one = self._group(), None
         return self._own
+
+    def _with(self, mesh: Mesh, pose: Any) -> _Group:
+        """Returns the objects of this manager and another mesh, which is tested against them."""
+        own = self._all()
+        if self._own_and_one is None:
+            one = _Group(self._solids, [mesh], np.array([tuple(pose)]), [EXTERNAL], self._signed)
+            self._own_and_one = own.joined(one)
+        else:
+            self._own_and_one.replace_last(mesh, pose)
+        return self._own_and_one
 
     def _against(self, others: _Group) -> _Group:
         """Returns the objects of this manager, then others, which are tested only against the former."""
@@ -463,8 +483,10 @@ class CollisionManager:
 class _Group:
     """Objects and configurations of an abut_pair_group. Poses are not copied."""
 
-    def __init__(self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any]) -> None:
-        self.meshes, self.names, address = meshes, names, pointer(placed)
+    def __init__(
+        self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any], signed: bool = False
+    ) -> None:
+        self.meshes, self.names, self._signed, address = meshes, names, signed, pointer(placed)
         self.rows = (POSE * len(meshes)).from_address(address)
         self._handles = [mesh._on_cpu().handle for mesh in meshes]
         self._solids = solids
@@ -488,12 +510,19 @@ class _Group:
         """Returns these objects and others. Only pairs of one of these and one of the others are tested."""
         made = _Group.__new__(_Group)
         made.meshes, made.names = self.meshes + others.meshes, self.names + others.names
-        made._handles, made._solids = self._handles + others._handles, self._solids
+        made._handles, made._solids, made._signed = self._handles + others._handles, self._solids, self._signed
         made._kept = [*self._kept, *others._kept]
         made._objects = np.concatenate([self._objects, others._objects])
         made.split(slice(len(self.meshes), None))
         made._prepare()
         return made
+
+    def replace_last(self, mesh: Mesh, pose: Any) -> None:
+        """Replaces the last object, which was joined alone."""
+        handle = mesh._on_cpu().handle
+        self.meshes[-1], self._handles[-1] = mesh, handle
+        self._objects["bvh"][-1] = handle.address
+        ctypes.memmove(int(self._objects["poses"][-1]), pose, 56)
 
     def ignore(self, pairs: list[tuple[int, int]]) -> None:
         listed = np.array(pairs, np.uint32).reshape(-1, 2)
@@ -548,12 +577,10 @@ class _Group:
             return bool(self.any()[0])
         hits, said = self.hits()
         names = {as_name((self.names[a], self.names[b])) for a, b in hits}
-        data: Optional[list[ContactData]] = [] if return_data else None
-        for a, b in hits:
-            if data is not None:
-                found, also = self._contacts(a, b)
-                data += found
-                said = worst((said, also))
+        data: Optional[list[ContactData]] = None
+        if return_data:
+            data, also = self._contacts(hits)
+            said = worst((said, also))
         warn_unless_guaranteed(said)
         return _answer(bool(hits), names if return_names else None, data)
 
@@ -561,30 +588,109 @@ class _Group:
         found = self.closest()[0]
         best = float(found["separation"]["distance"])
         pair = None if found["a"] == NONE else (self.names[found["a"]], self.names[found["b"]])
+        if self._signed and best == 0 and pair is not None:
+            best = self._overlap(found, return_data)
         data = DistanceData(pair, found["separation"]) if return_data and pair is not None else None
         return _answer(
             best, (as_name(pair) if pair else None,) if return_names else None, (data,) if return_data else None
         )
 
-    def _contacts(self, a: int, b: int) -> tuple[list[ContactData], Reliability]:
-        """Returns the contacts of a pair with the nearest triangles, and the reliability."""
-        handles = self._handles[a], self._handles[b]
-        placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
-        posed = [collider_of(handle) for handle in handles]
-        for each, at in zip(posed, placed):
-            ctypes.memmove(byref(each, _c.abut_collider.pose.offset), at.tobytes(), 56)
-        found: Contacts = collect(
-            lambda place, room: lib.abut_contact_find(*map(byref, posed), None, room), 1, handles
+    def _overlap(self, found: Any, with_triangles: bool) -> float:
+        """Replaces distance and closest points of a pair that overlaps by its deepest contact. Returns the distance."""
+        a, b = int(found["a"]), int(found["b"])
+        posed = self._posed([(a, b)])
+        room = Room()
+        run(
+            room.fill,
+            lambda _, to: lib.abut_contact_find(byref(posed[0][0]), byref(posed[0][1]), None, to),
+            0,
+            uses=_ALL,
         )
-        if not len(found):
-            return [], found.reliability
-        triangles = []
-        for slot, turn in zip((a, b), matrices(placed)):
-            local = (found.point - turn[:3, 3]) @ turn[:3, :3]
-            triangles.append(self.meshes[slot].nearest(local).triangle.tolist())
-        pair = (self.names[a], self.names[b])
-        made = [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
+        contacts, _, _, said = room.result()
+        warn_unless_guaranteed(said)
+        if not len(contacts):
+            return 0.0
+        contacts = contacts.view(record(_c.abut_contact))
+        deepest = contacts[contacts["depth"].argmax()]
+        half, separation = deepest["normal"] * (deepest["depth"] / 2), found["separation"]
+        separation["distance"] = -deepest["depth"]
+        separation["point_a"], separation["point_b"] = deepest["point"] - half, deepest["point"] + half
+        if with_triangles:
+            triangles = _NearestTriangles(self, [(a, b)], [1], deepest["point"][None])
+            separation["triangle_a"], separation["triangle_b"] = triangles[0]
+        return float(separation["distance"])
+
+    def _contacts(self, hits: list[tuple[int, int]]) -> tuple[list[ContactData], Reliability]:
+        """Returns the contacts of pairs with the nearest triangles, and the reliability."""
+        posed = self._posed(hits)
+        found: Contacts = collect(
+            lambda place, room: lib.abut_contact_find(byref(posed[place][0]), byref(posed[place][1]), None, room),
+            len(hits),
+            _ALL,
+        )
+        counts = np.diff(found.offsets).tolist()
+        names = [(self.names[a], self.names[b]) for a, b in hits]
+        triangles = _NearestTriangles(self, hits, counts, found.point)
+        made: list[ContactData] = []
+        place = 0
+        for pair, count in zip(names, counts):
+            for contact in found.records[place : place + count]:
+                made.append(ContactData(pair, contact, functools.partial(triangles.__getitem__, len(made))))
+            place += count
         return made, found.reliability
+
+    def _pose_of(self, slot: int) -> bytes:
+        return ctypes.string_at(int(self._objects["poses"][slot]), 56)
+
+    def _posed(self, hits: list[tuple[int, int]]) -> list[tuple[Any, Any]]:
+        """Returns the colliders of pairs. Two small convex meshes are hulls, whose contacts are faster, and whose depth
+        is that of the shortest shift that separates them."""
+        kept: dict[tuple[int, bool], Any] = {}
+        made = []
+        for a, b in hits:
+            convex = self.meshes[a]._is_hull() and self.meshes[b]._is_hull()
+            for slot in (a, b):
+                if (slot, convex) not in kept:
+                    collider = kept[slot, convex] = collider_of(self._handles[slot])
+                    if convex:
+                        collider.kind, collider.shape.hull = _c.ABUT_COLLIDER_HULL, self._handles[slot].value
+                    ctypes.memmove(byref(collider, _c.abut_collider.pose.offset), self._pose_of(slot), 56)
+            made.append((kept[a, convex], kept[b, convex]))
+        return made
+
+    def _copy(self, slots: Collection[int]) -> dict[int, tuple[Mesh, bytes]]:
+        """Returns the meshes and poses of objects, which the next query may change."""
+        return {slot: (self.meshes[slot], self._pose_of(slot)) for slot in slots}
+
+
+class _NearestTriangles:
+    """The triangles of both objects that are nearest to contacts, computed when the first of them is needed."""
+
+    def __init__(self, group: _Group, hits: list[tuple[int, int]], counts: list[int], points: Floats) -> None:
+        self._hits, self._counts, self._points = hits, counts, points
+        self._objects = group._copy({slot for hit in hits for slot in hit})
+        self._found: Optional[Array] = None
+        self._lock = threading.Lock()
+
+    def __getitem__(self, place: int) -> Any:
+        with self._lock:
+            if self._found is None:
+                self._found = self._find()
+        return self._found[place]
+
+    def _find(self) -> Array:
+        slots = np.repeat(np.array(self._hits, np.intp).reshape(-1, 2), self._counts, axis=0)
+        used, place = np.unique(slots, return_inverse=True)
+        place = place.reshape(slots.shape)
+        posed = [self._objects[slot] for slot in used.tolist()]
+        turns = matrices(np.frombuffer(b"".join(pose for _, pose in posed)).reshape(-1, 7))[place]
+        local = np.einsum("ijk,ijkl->ijl", self._points[:, None] - turns[..., :3, 3], turns[..., :3, :3])
+        meshes = {id(mesh): mesh for mesh, _ in posed}  # objects may share one
+        keys = np.array([id(mesh) for mesh, _ in posed])[place]
+        found = np.empty(slots.shape, np.int64)
+        for key, mesh in meshes.items():
+            found[keys == key] = mesh.nearest(local[keys == key]).triangle
+        return found
 
 
 @contextlib.contextmanager
@@ -617,8 +723,10 @@ def _mesh(mesh: Any) -> Mesh:
         raise ArgumentError(str(problem)) from None
 
 
-def _pose(transform: ArrayLike) -> Any:
+def read_pose(transform: ArrayLike) -> Any:
     """Returns one pose of seven numbers."""
+    if type(transform) is POSE:
+        return transform
     found = one_pose((0, 0, 0) if transform is None else transform, "transform", finite=True)
     if found is None:
         raise ArgumentError("transform must be one of (4, 4), (7,) or (3,)")

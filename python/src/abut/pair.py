@@ -19,7 +19,21 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, rows_of, vec, vector, write_pose
-from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
+from ._core import (
+    ArgumentError,
+    Handle,
+    Use,
+    byref,
+    check,
+    is_interrupted,
+    lib,
+    locked,
+    number,
+    options,
+    run,
+    thread_count,
+    unchecked,
+)
 from .collider import PRIMITIVES, Primitive, fill_primitive
 from .mesh import Mesh, collider_of, mesh_of
 from .report import Reliability, reliability, warn_unless_guaranteed
@@ -395,31 +409,39 @@ def contacts(
     )
 
 
-class _Room:
+class Room:
     """A growing buffer for the contacts of one query. It has plain bytes, since NumPy copies records member by
     member."""
 
+    _CONTACT, _PATCH = (np.dtype(f"V{ctypes.sizeof(kind)}") for kind in (_c.abut_contact, _c.abut_patch))
+
     def __init__(self) -> None:
-        self.contacts: Array = np.empty(64, f"V{ctypes.sizeof(_c.abut_contact)}")
-        self.patches: Array = np.empty(16, f"V{ctypes.sizeof(_c.abut_patch)}")
+        self.contacts: Array = np.empty(64, self._CONTACT)
+        self.patches: Array = np.empty(16, self._PATCH)
         self.made = options(_c.abut_patches)
         self._lists = self.made.patches, self.made.contacts
 
-    def find(self, question: Any, place: int, uses: Sequence[Handle]) -> tuple[Array, Array, bool, Reliability]:
-        """Returns the contacts and patches of one pose, whether they are verified, and the reliability."""
+    def fill(self, question: Any, place: int) -> int:
+        """Computes the contacts of one pose. Returns the status."""
         while True:
             made, (patches, contacts) = self.made, self._lists
             patches.list, patches.capacity = pointer(self.patches), len(self.patches)
             contacts.list, contacts.capacity = pointer(self.contacts), len(self.contacts)
-            if fits(question, place, byref(made), uses=uses):
-                return (
-                    self.contacts[: contacts.count].copy(),
-                    self.patches[: patches.count].copy(),
-                    made.is_verified,
-                    reliability(made.reliability),
-                )
+            status: int = question(place, byref(made))
+            if status != _c.ABUT_ERROR_BUFFER:
+                return status
             self.contacts = np.empty(max(contacts.count, 64), self.contacts.dtype)
             self.patches = np.empty(max(patches.count, 16), self.patches.dtype)
+
+    def result(self) -> tuple[Array, Array, bool, Reliability]:
+        """Returns the contacts and patches of the last pose, whether they are verified, and the reliability."""
+        made, (patches, contacts) = self.made, self._lists
+        return (
+            self.contacts[: contacts.count].copy(),
+            self.patches[: patches.count].copy(),
+            made.is_verified,
+            reliability(made.reliability),
+        )
 
 
 def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
@@ -446,20 +468,28 @@ def gather(question: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
     return found
 
 
-def collect(question: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
+def collect(question: Any, count: int, uses: Sequence[Union[Handle, Use]] = ()) -> Contacts:
     """Collects the contacts of `count` poses. `uses` are the objects that the query reads."""
     found: list[Any] = [None] * count
 
     def work(places: Iterator[int]) -> None:
-        room = _Room()
-        for place in places:
-            found[place] = room.find(question, place, uses)
+        room = Room()
+
+        def fill_all() -> int:
+            for place in places:
+                status = _c.ABUT_ERROR_CANCELLED if is_interrupted() else room.fill(question, place)
+                if status:
+                    return status
+                found[place] = room.result()
+            return int(_c.ABUT_OK)
+
+        run(fill_all, uses=uses)  # one call, since locks and signals take longer than some contacts
 
     on_threads(count, work)
     offsets, patch_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
     np.cumsum([len(answer[0]) for answer in found], out=offsets[1:])
     np.cumsum([len(answer[1]) for answer in found], out=patch_offsets[1:])
-    none = _Room()
+    none = Room()
     patches = np.concatenate([none.patches[:0], *(answer[1] for answer in found)]).view(record(_c.abut_patch))
     patches["first"] += np.repeat(offsets[:-1], np.diff(patch_offsets)).astype(np.uint64)
     return Contacts(

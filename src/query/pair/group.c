@@ -186,10 +186,18 @@ static abut_status add_element(const group_call *call, abuti_vector *list, const
     return to ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
+/* Whether the gap of two boxes is at most `margin` along each axis. */
+static bool is_near(const box3 *a, const box3 *b, double margin) {
+    return a->lo.x - b->hi.x <= margin && b->lo.x - a->hi.x <= margin &&
+           a->lo.y - b->hi.y <= margin && b->lo.y - a->hi.y <= margin &&
+           a->lo.z - b->hi.z <= margin && b->lo.z - a->hi.z <= margin;
+}
+
 /* Whether two objects are tested, and their boxes are at most `margin` apart. */
 static bool is_candidate(const group_call *call, const group_scratch *s, uint32_t a, uint32_t b,
                          double margin, group_candidate *found) {
-    if (a == b || !is_allowed(&call->objects[a], &call->objects[b]))
+    if (!is_near(&s->boxes[a], &s->boxes[b], margin) || a == b ||
+        !is_allowed(&call->objects[a], &call->objects[b]))
         return false;
     found->bound = box_distance(&s->boxes[a], &s->boxes[b]);
     found->a = a < b ? a : b;
@@ -204,29 +212,43 @@ static bool is_active_before(const group_call *call, uint32_t place, uint32_t ob
     return false;
 }
 
-/* Lists the pairs that are tested and whose boxes are at most `margin` apart. */
-static abut_status find_candidates(const group_call *call, group_scratch *s, double margin) {
+/* The number of objects whose candidates are listed: the active ones, otherwise all. */
+static uint32_t scan_count(const group_call *call) {
+    return call->active_count ? call->active_count : call->group.object_count;
+}
+
+/* Appends the candidates of an active object, or of an object in the order along the axis with
+ * later ones: pairs that are tested and whose boxes are at most `margin` apart. */
+static abut_status find_candidates_of(const group_call *call, group_scratch *s, uint32_t place,
+                                      double margin) {
     abuti_vector *list = &s->candidates;
     abut_status status = ABUT_OK;
     uint32_t count = call->group.object_count;
     group_candidate found;
-    list->count = 0;
-    for (uint32_t i = 0; i < call->active_count; i++)
-        for (uint32_t b = 0; b < count && !status; b++)
-            if (is_candidate(call, s, call->active[i], b, margin, &found) &&
-                !is_active_before(call, i, b))
-                status = add_element(call, list, &found, sizeof found);
-    for (uint32_t i = 0; i < count && !call->active_count; i++) {
-        uint32_t a = s->order[i].value;
-        double end = v3_get(s->boxes[a].hi, s->axis) + margin;
-        for (uint32_t j = i + 1; j < count && !status; j++) {
-            uint32_t b = s->order[j].value;
-            if (v3_get(s->boxes[b].lo, s->axis) > end)
-                break;
-            if (is_candidate(call, s, a, b, margin, &found))
-                status = add_element(call, list, &found, sizeof found);
-        }
+    for (uint32_t b = 0; b < count && call->active_count && !status; b++)
+        if (is_candidate(call, s, call->active[place], b, margin, &found) &&
+            !is_active_before(call, place, b))
+            status = add_element(call, list, &found, sizeof found);
+    if (call->active_count)
+        return status;
+    uint32_t a = s->order[place].value;
+    double end = v3_get(s->boxes[a].hi, s->axis) + margin;
+    for (uint32_t j = place + 1; j < count && !status; j++) {
+        uint32_t b = s->order[j].value;
+        if (v3_get(s->boxes[b].lo, s->axis) > end)
+            break;
+        if (is_candidate(call, s, a, b, margin, &found))
+            status = add_element(call, list, &found, sizeof found);
     }
+    return status;
+}
+
+/* Lists all candidates. */
+static abut_status find_candidates(const group_call *call, group_scratch *s, double margin) {
+    abut_status status = ABUT_OK;
+    s->candidates.count = 0;
+    for (uint32_t i = 0; i < scan_count(call) && !status; i++)
+        status = find_candidates_of(call, s, i, margin);
     return status;
 }
 
@@ -253,16 +275,20 @@ static abut_status test_pair(group_call *call, size_t configuration, const group
 /* Tests the candidates until one touches, or lists all that do. */
 static abut_status test_candidates(group_call *call, group_scratch *s, size_t configuration,
                                    abuti_vector *hits) {
-    abut_status status = find_candidates(call, s, call->group.margin);
-    const group_candidate *list = s->candidates.data;
+    abut_status status = ABUT_OK;
     bool any = false;
-    for (size_t i = 0; i < s->candidates.count && !status && !(any && call->any); i++) {
-        bool touch = false;
-        status = test_pair(call, configuration, &list[i], call->group.margin, &touch);
-        any = any || touch;
-        const abut_pair_group_hit hit = {configuration, list[i].a, list[i].b};
-        if (!status && touch && !call->any)
-            status = add_element(call, hits, &hit, sizeof hit);
+    for (uint32_t i = 0; i < scan_count(call) && !status && !(any && call->any); i++) {
+        s->candidates.count = 0;
+        status = find_candidates_of(call, s, i, call->group.margin);
+        const group_candidate *list = s->candidates.data;
+        for (size_t k = 0; k < s->candidates.count && !status && !(any && call->any); k++) {
+            bool touch = false;
+            status = test_pair(call, configuration, &list[k], call->group.margin, &touch);
+            any = any || touch;
+            const abut_pair_group_hit hit = {configuration, list[k].a, list[k].b};
+            if (!status && touch && !call->any)
+                status = add_element(call, hits, &hit, sizeof hit);
+        }
     }
     if (!status && call->any)
         call->any[configuration] = any;
@@ -283,7 +309,7 @@ static bool find_neighbours(const group_call *call, const group_scratch *s, uint
     uint32_t count = call->group.object_count;
     bool is_found = false;
     group_candidate here;
-    for (uint32_t i = 0; i < (call->active_count ? call->active_count : count); i++)
+    for (uint32_t i = 0; i < scan_count(call); i++)
         for (uint32_t j = call->active_count ? 0 : i + 1; j < count; j++) {
             if (!call->active_count && j - i > reach)
                 break;

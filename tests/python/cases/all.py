@@ -36,6 +36,12 @@ atexit.register(viewer.close)
 viewer.write(b"// the viewer")
 viewer.flush()
 os.environ.setdefault("ABUT_VIEWER", viewer.name)
+try:
+    import trimesh  # noqa: F401
+
+    MODULES += ("trimesh",)
+except ImportError:  # an optional package
+    pass
 suite = unittest.TestSuite([doctest.DocTestSuite(abut)])
 if importlib.util.find_spec("mujoco") is not None:
     MODULES += ("mujoco",)

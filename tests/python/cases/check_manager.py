@@ -133,6 +133,38 @@ class Plain(unittest.TestCase):
             manager.add_object("ring", ring)
             self.assertIs(manager.in_collision_single(small, inside), solids)
 
+    def test_signed(self):
+        """Distances of bodies that overlap are depths: of two convex meshes that of the shortest shift."""
+        box, ring = abut.shape("box"), abut.shape("torus", radius=0.6, radius2=0.2)
+        manager = abut.CollisionManager(signed=True)
+        manager.add_object("box", box)
+        self.assertAlmostEqual(manager.min_distance_single(box, [0.8, 0.3, 0]), -0.2)
+        self.assertAlmostEqual(manager.min_distance_single(box, [1.8, 0.3, 0]), 0.8)
+        self.assertAlmostEqual(manager.min_distance_single(box, [1, 0, 0]), 0)
+        distance, data = manager.min_distance_single(ring, [1.2, 0, 0], return_data=True)
+        depth = max(contact.depth for contact in manager.in_collision_single(ring, [1.2, 0, 0], return_data=True)[1])
+        self.assertEqual((distance, data.distance), (-depth, -depth))
+        self.assertAlmostEqual(np.linalg.norm(data.point("box") - data.point("__external")), depth)
+        box.set_positions(box.vertices * 2)  # also of a hull
+        self.assertAlmostEqual(manager.min_distance_single(abut.shape("box"), [1.4, 0, 0]), -0.1)
+        manager.set_transform("box", [0, 0, 9])
+        self.assertEqual(manager.min_distance_many(np.zeros((1, 1, 3)), ["box"]).tolist(), [np.inf])
+
+    def test_single_after_changes(self):
+        """The group of the last single query follows its mesh, poses and objects."""
+        box, ball = abut.shape("box"), abut.shape("icosphere", radius=0.1)
+        manager = abut.CollisionManager()
+        manager.add_object("a", box)
+        self.assertTrue(manager.in_collision_single(box, [0.9, 0, 0]))
+        self.assertFalse(manager.in_collision_single(ball, [0.9, 0, 0]))
+        manager.set_transform("a", [0.5, 0, 0])
+        self.assertTrue(manager.in_collision_single(ball, [0.9, 0, 0]))
+        manager.add_object("b", box, [5, 0, 0])
+        self.assertEqual(manager.in_collision_single(ball, [5, 0, 0], return_names=True), (True, {"b"}))
+        manager.remove_object("b")
+        self.assertEqual(manager.in_collision_single(ball, [5, 0, 0], return_names=True), (False, set()))
+        self.assertTrue(manager.in_collision_internal() is False and len(manager) == 1)
+
     def test_a_refit_reaches_the_manager(self):
         """Boxes are those of the mesh as it is, not as it was when it was added."""
         a, b = abut.shape("icosphere"), abut.shape("icosphere")

@@ -26,6 +26,28 @@ class Questions(unittest.TestCase):
         corners = self.mesh.vertices[self.mesh.faces[found.triangle]]
         np.testing.assert_allclose((found.barycentric[:, :, None] * corners).sum(axis=1), found.point, atol=1e-12)
 
+    def test_nearest_k(self):
+        every = np.stack(
+            [referee.closest(self.p, abut.Mesh(corners[None])) for corners in self.mesh.vertices[self.mesh.faces]],
+            axis=1,
+        )
+        found = self.mesh.nearest_k(self.p, 5)
+        np.testing.assert_allclose(found.distance, np.sort(every, axis=1)[:, :5], rtol=1e-12)
+        np.testing.assert_allclose(np.take_along_axis(every, found.triangle.astype(int), 1), found.distance, rtol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(found.point - self.p[:, None], axis=2), found.distance, rtol=1e-12)
+        np.testing.assert_array_equal(found.distance[:, 0], self.mesh.nearest(self.p).distance)
+        near = self.mesh.nearest_k(self.p, 5, radius=0.3)
+        within = found.distance <= 0.3
+        self.assertTrue(within.any() and not within.all())
+        np.testing.assert_array_equal(near.distance, np.where(within, found.distance, np.inf))
+        np.testing.assert_array_equal(near.triangle, np.where(within, found.triangle, abut.NONE))
+        self.assertEqual(self.mesh.nearest_k(self.p[0], 3).point.shape, (3, 3))
+        self.assertEqual(self.mesh.nearest_k(self.p.reshape(20, 10, 3), 2).distance.shape, (20, 10, 2))
+        self.assertEqual(self.mesh.nearest_k([], 2).distance.shape, (0, 2))
+        for wrong in (0, -1, 1.5, 2**33):
+            with self.assertRaises(ValueError):
+                self.mesh.nearest_k(self.p, wrong)
+
     def test_radius(self):
         found = self.mesh.nearest(self.p, radius=0.1)
         far = referee.closest(self.p, self.mesh) > 0.1

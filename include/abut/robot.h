@@ -187,6 +187,64 @@ ABUT_API abut_status abut_robot_test(const abut_robot *robot, const abut_robot_o
                                      const double *configurations, size_t count,
                                      abut_robot_hit *hits, abut_reliability *reliability);
 
+/* ---- distances ---- */
+
+/* The closest pair of a configuration. */
+typedef struct abut_robot_separation {
+    double distance;               /* 0 if the pair collides */
+    uint32_t link;                 /* ABUT_NONE if there is no pair within the limit */
+    uint32_t other_link, obstacle; /* as in abut_robot_hit */
+    abut_vec3 point_a, point_b; /* closest points, of the link and of the other body; zero if there
+                                 * is no pair */
+    abut_reliability reliability;
+} abut_robot_separation;
+
+/* Computes the closest pair of `count` configurations. `limit` is a length: without a pair that
+ * close, `distance` is the limit and `link` is ABUT_NONE; 0 = no limit, and the distance is then
+ * infinite if no pair is tested. `gradients` may be null; otherwise it gets the derivatives of each
+ * distance by the variables, as many as a configuration has: zero if the pair collides or there is
+ * none. Where the closest points are not unique, they are those of one of the closest pairs.
+ * Distances of spheres, capsules and cylinders are too small by at most 0.0013 of their radii.
+ * Other arguments and errors are as in abut_robot_test(). Thread-safe. */
+ABUT_API abut_status abut_robot_distance(const abut_robot *robot,
+                                         const abut_robot_obstacles *obstacles,
+                                         const double *configurations, size_t count, double limit,
+                                         abut_robot_separation *separations, double *gradients);
+
+/* ---- motions ---- */
+
+typedef struct abut_robot_sweep_options {
+    size_t size;
+    double tolerance; /* a length. At the time of contact the distance is at most the tolerance. 0 =
+                       * 1e-5 of the reach. Motions along an obstacle at a smaller distance take
+                       * long and may end with a contact */
+} abut_robot_sweep_options;
+
+ABUT_DEFAULT(abut_robot_sweep_options)
+
+typedef struct abut_robot_motion {
+    bool touches;
+    double time;                         /* 0 to 1; 1 if nothing touches */
+    uint32_t link, other_link, obstacle; /* as in abut_robot_hit */
+    uint32_t steps;                      /* configurations that the search has examined */
+} abut_robot_motion;
+
+/* Tests `count` motions: motion i moves all joints linearly in time from the configuration from[i]
+ * to to[i]; each has variable_count doubles. Finds the first time of contact, or proves that there
+ * is none, including self-collisions.
+ *
+ * Guarantee: conservative. No contact is missed, however thin the bodies and however fast the
+ * motion. No time is late. A time may be early, and a contact may be a false positive; the distance
+ * at that time is at most the tolerance. If something collides at the start, the time is 0.
+ *
+ * `options` may be null. `reliability` is that of the tests at the start, as in abut_robot_test().
+ * Other arguments and errors are as in abut_robot_test(). Thread-safe. */
+ABUT_API abut_status abut_robot_sweep(const abut_robot *robot,
+                                      const abut_robot_obstacles *obstacles, const double *from,
+                                      const double *to, size_t count,
+                                      const abut_robot_sweep_options *options,
+                                      abut_robot_motion *motions, abut_reliability *reliability);
+
 #ifdef __cplusplus
 }
 #endif

@@ -125,6 +125,13 @@ void abuti_robot_allow_neighbours(abut_robot *robot);
 /* Lists the pairs of shapes that are tested. */
 void abuti_robot_list_pairs(abut_robot *robot);
 
+/* ---- distance.c ---- */
+
+/* Computes the distance and the closest points of two shapes. */
+abut_status abuti_robot_measure(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
+                                const robot_place *at_b, abut_pair_cache *cache,
+                                abut_robot_separation *separation);
+
 /* ---- test.c ---- */
 
 /* Finds the first pair that collides in the state. */

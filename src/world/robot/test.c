@@ -31,9 +31,11 @@ abut_status abuti_robot_run_batch(robot_batch *batch, abut_reliability *reliabil
     abut_status status =
         abuti_parallel_try(context, "robot", batch->count, BATCH_GRAIN, run_chunk, batch);
     abuti_context_leave(before);
-    if (!status && atomic_load(&batch->failure))
-        status = abuti_fail((abut_status)atomic_load(&batch->failure),
-                            "a query of a robot ran out of memory; use smaller batches");
+    const abut_status failure = (abut_status)atomic_load(&batch->failure);
+    if (!status && failure) /* the message belongs to another thread */
+        status = failure == ABUT_ERROR_MEMORY
+                     ? abuti_fail(failure, "a query of a robot ran out of memory")
+                     : abuti_stop_status("robot");
     if (!status && reliability)
         *reliability = abuti_pair_reliability_of(atomic_load(&batch->flags));
     return status;

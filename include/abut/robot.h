@@ -108,6 +108,36 @@ ABUT_API abut_status abut_robot_create(abut_context *context,
 /* Destroys a robot. Null is allowed. No other thread may use the robot. */
 ABUT_API void abut_robot_destroy(abut_robot *robot);
 
+/* ---- files ---- */
+
+typedef struct abut_robot_read_options {
+    size_t size;
+    const char *root; /* folder with packages: package://NAME/FILE is root/NAME/FILE, or root/FILE
+                       * if that does not exist. Null = the folder of the robot and up to 7 folders
+                       * above it are tried. Such a FILE must not contain ".." */
+} abut_robot_read_options;
+
+ABUT_DEFAULT(abut_robot_read_options)
+
+/* Reads a robot from a URDF file (<robot>) or an MJCF file (<mujoco>), with the meshes of its
+ * collision geometry: OBJ, PLY, STL, OFF, glTF. docs/robot.md lists the elements that are read.
+ * Other mesh paths are relative to the folder of the file. `options` may be null. Returns
+ *  - ABUT_ERROR_FORMAT for content that the formats do not define, and for links that are not a
+ *    tree; the message names the file and the line,
+ *  - ABUT_ERROR_UNSUPPORTED for planar, floating, ball and free joints, for a DOCTYPE, for elements
+ *    that docs/robot.md lists, and without the "urdf" feature,
+ *  - ABUT_ERROR_FILE for missing meshes,
+ *  - ABUT_ERROR_LIMIT for files of more than 256 MiB or a million elements.
+ * expat allocates from libc instead of the context. Thread-safe. */
+ABUT_API abut_status abut_robot_read(abut_context *context, const char *path,
+                                     const abut_robot_read_options *options, abut_robot **robot);
+/* The same for a robot in memory. `name` replaces the path in messages, and relative paths start at
+ * its folder. Null = the robot cannot refer to files. Thread-safe. */
+ABUT_API abut_status abut_robot_read_memory(abut_context *context, const void *data, size_t bytes,
+                                            const char *name,
+                                            const abut_robot_read_options *options,
+                                            abut_robot **robot);
+
 /* ---- contents ---- */
 
 typedef struct abut_robot_info {
@@ -153,6 +183,38 @@ ABUT_API abut_status abut_robot_compute_poses(const abut_robot *robot, const dou
 ABUT_API abut_status abut_robot_allow(abut_robot *robot, uint32_t a, uint32_t b, bool allow);
 /* Returns whether two links may collide; true for one link and for invalid indices. Thread-safe. */
 ABUT_API bool abut_robot_is_allowed(const abut_robot *robot, uint32_t a, uint32_t b);
+
+/* Reads an SRDF file and allows the collisions of its <disable_collisions>. `count` gets the number
+ * of these pairs and may be null. Pairs with unknown links are skipped and logged as warnings. On
+ * failure nothing changes. Errors are as in abut_robot_read(). Not thread-safe. */
+ABUT_API abut_status abut_robot_read_allowed(abut_robot *robot, const char *path, uint32_t *count);
+
+typedef struct abut_robot_sample_options {
+    size_t size;
+    uint32_t samples; /* number of random configurations; 0 = 10000 */
+    uint64_t seed;
+    bool keep_never; /* keep testing pairs that no sample made collide */
+} abut_robot_sample_options;
+
+ABUT_DEFAULT(abut_robot_sample_options)
+
+typedef struct abut_robot_sample_report {
+    size_t size; /* sizeof(abut_robot_sample_report), set by the default function */
+    uint32_t samples;
+    uint32_t always, never; /* pairs of links that collided in all samples, and in none */
+    uint32_t remaining;     /* pairs of links that are still tested */
+} abut_robot_sample_report;
+
+ABUT_DEFAULT(abut_robot_sample_report)
+
+/* Tests all pairs of links in random configurations within the limits. Allows the collisions of
+ * pairs that collide in all of them, and, unless options->keep_never is set, in none of them.
+ * Joints without limits turn by up to half a turn, or move by up to 1. Samples are no proof: a pair
+ * that can collide in few configurations may be allowed. `options` and `report` may be null. The
+ * result depends on the seed, not on threads. On failure nothing changes. Not thread-safe. */
+ABUT_API abut_status abut_robot_sample_allowed(abut_robot *robot,
+                                               const abut_robot_sample_options *options,
+                                               abut_robot_sample_report *report);
 
 /* ---- obstacles ---- */
 

@@ -1,7 +1,7 @@
 /* The allowed-collision matrix of a robot, and the pairs of shapes that are tested. */
 #include "robot/robot.h"
 
-static void set_allowed(abut_robot *robot, uint32_t a, uint32_t b, bool allow) {
+void abuti_robot_set_allowed(abut_robot *robot, uint32_t a, uint32_t b, bool allow) {
     for (int k = 0; k < 2; k++) {
         const size_t bit =
             k ? (size_t)robot->link_count * b + a : (size_t)robot->link_count * a + b;
@@ -36,29 +36,32 @@ void abuti_robot_allow_neighbours(abut_robot *robot) {
     for (uint32_t a = 0; a < robot->link_count; a++) {
         for (uint32_t b = a + 1; b < robot->link_count; b++)
             if (robot->links[a].group == robot->links[b].group)
-                set_allowed(robot, a, b, true);
+                abuti_robot_set_allowed(robot, a, b, true);
         /* the nearest ancestor with geometry; if there is none, the root */
         uint32_t up = robot->links[a].parent;
         while (up != ABUT_NONE && robot->links[up].parent != ABUT_NONE &&
                first_shape(robot, up) == first_shape(robot, up + 1))
             up = robot->links[up].parent;
         if (up != ABUT_NONE)
-            set_allowed(robot, a, up, true);
+            abuti_robot_set_allowed(robot, a, up, true);
     }
+}
+
+bool abuti_robot_is_first_pair(const abut_robot *robot, const robot_pair *pair) {
+    const robot_shape *a = &robot->shapes[pair->a], *b = &robot->shapes[pair->b];
+    return (pair->a == 0 || a[-1].owner != a->owner) && b[-1].owner != b->owner;
 }
 
 void abuti_robot_list_pairs(abut_robot *robot) {
     robot->pair_count = robot->link_pair_count = 0;
-    uint64_t previous = UINT64_MAX;
     for (uint32_t a = 0; a < robot->shape_count; a++)
         for (uint32_t b = a + 1; b < robot->shape_count; b++) {
             const uint32_t p = robot->shapes[a].owner, q = robot->shapes[b].owner;
             if (p == q || robot_is_allowed(robot, p, q))
                 continue;
-            robot->pairs[robot->pair_count++] = (robot_pair){a, b, common_link(robot, p, q)};
-            const uint64_t links = (uint64_t)p << 32 | q;
-            robot->link_pair_count += links != previous;
-            previous = links;
+            const robot_pair pair = {a, b, common_link(robot, p, q)};
+            robot->link_pair_count += abuti_robot_is_first_pair(robot, &pair);
+            robot->pairs[robot->pair_count++] = pair;
         }
 }
 
@@ -70,7 +73,7 @@ abut_status abut_robot_allow(abut_robot *robot, uint32_t a, uint32_t b, bool all
                           "%s: the links are %u and %u; they must be different and less than %u, "
                           "the number of links",
                           __func__, a, b, robot->link_count);
-    set_allowed(robot, a, b, allow);
+    abuti_robot_set_allowed(robot, a, b, allow);
     abuti_robot_list_pairs(robot);
     return ABUT_OK;
 }

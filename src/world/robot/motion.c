@@ -16,9 +16,9 @@
  *   1. A pair of shapes that is farther apart in the middle than the sum M of both bounds does not
  *      touch in the interval: bounding spheres, boxes, then the distance of the meshes prove that.
  *   2. The other pairs are examined in both halves, the earlier one first.
- *   3. If 2 M is at most the tolerance, a pair that remains touches at the start of the interval, as far as
- *      the tolerance resolves.
- * Intervals are examined in order of time, so the first one of kind 3 is the result.
+ *   3. If 2 M is at most the tolerance, a pair that remains touches at the start of the interval,
+ * as far as the tolerance resolves. Intervals are examined in order of time, so the first one of
+ * kind 3 is the result.
  *
  * Guarantee: conservative. No contact is missed and no time is late. At the reported time the
  * distance is at most the tolerance. Containment is tested at the start; later, a shape can only

@@ -120,8 +120,12 @@ abut_status abuti_robot_check_configurations(const char *function, const char *w
 
 /* ---- allowed.c ---- */
 
-/* Fills the initial matrix, and the list of pairs. */
+/* Sets an entry of the matrix; abuti_robot_list_pairs() must follow. */
+void abuti_robot_set_allowed(abut_robot *robot, uint32_t a, uint32_t b, bool allow);
+/* Fills the initial matrix. */
 void abuti_robot_allow_neighbours(abut_robot *robot);
+/* Whether a pair has the first shapes of both links: one pair of each two links has. */
+bool abuti_robot_is_first_pair(const abut_robot *robot, const robot_pair *pair);
 /* Lists the pairs of shapes that are tested. */
 void abuti_robot_list_pairs(abut_robot *robot);
 

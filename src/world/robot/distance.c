@@ -41,13 +41,22 @@ static void measure_plane(const robot_shape *a, const robot_place *at_a, const r
     s->point_b = v3_along(s->point_a, -s->distance, plane_at->axes.row[0]);
 }
 
-static abut_status measure_meshes(const robot_shape *a, const robot_place *at_a,
-                                  const robot_shape *b, const robot_place *at_b,
-                                  abut_pair_cache *cache, abut_robot_separation *s) {
+/* Computes the distance and the closest points of two shapes, unless the distance exceeds `limit`:
+ * then the separation is unchanged. */
+static abut_status measure_pair(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
+                                const robot_place *at_b, double limit, abut_pair_cache *cache,
+                                abut_robot_separation *s) {
     const abuti_posed posed_a = {a->bvh, at_a->pose}, posed_b = {b->bvh, at_b->pose};
     abut_separation core;
-    abut_status status = abuti_pair_distance(&posed_a, &posed_b, false, cache, &core);
-    if (status)
+    bool is_near;
+    if (!b->bvh) {
+        measure_plane(a, at_a, b, at_b, s);
+        return ABUT_OK;
+    }
+    abut_status status =
+        abuti_pair_distance_below(&posed_a, &posed_b, limit + a->radius + b->radius, false, cache,
+                                  &is_near, &core);
+    if (status || !is_near)
         return status;
     const vec3 n = v3_normalise(v3_sub(core.point_a, core.point_b));
     s->distance = real_max(core.distance - a->radius - b->radius, 0);
@@ -57,24 +66,7 @@ static abut_status measure_meshes(const robot_shape *a, const robot_place *at_a,
     return ABUT_OK;
 }
 
-abut_status abuti_robot_measure(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
-                                const robot_place *at_b, abut_pair_cache *cache,
-                                abut_robot_separation *separation) {
-    separation->reliability = abuti_pair_reliability_of(0);
-    if (b->bvh)
-        return measure_meshes(a, at_a, b, at_b, cache, separation);
-    measure_plane(a, at_a, b, at_b, separation);
-    return ABUT_OK;
-}
-
 /* ---- all pairs ---- */
-
-static double lower_bound(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
-                          const robot_place *at_b) {
-    if (!b->bvh)
-        return v3_dot(at_b->axes.row[0], v3_sub(at_a->centre, at_b->centre)) - a->ball;
-    return v3_length(v3_sub(at_a->centre, at_b->centre)) - a->ball - b->ball;
-}
 
 static size_t list_candidates(const distance_batch *batch, const robot_state *state,
                               distance_candidate *list) {
@@ -85,15 +77,16 @@ static size_t list_candidates(const distance_batch *batch, const robot_state *st
     for (uint32_t a = 0; a < robot->shape_count; a++)
         for (uint32_t b = 0; b < count; b++)
             list[used++] =
-                (distance_candidate){lower_bound(&robot->shapes[a], &state->places[a],
-                                                 &obstacles->shapes[b], &obstacles->places[b]),
+                (distance_candidate){abuti_robot_lower_bound(&robot->shapes[a], &state->places[a],
+                                                             &obstacles->shapes[b],
+                                                             &obstacles->places[b]),
                                      a, b, (size_t)count * a + b, false};
     for (size_t i = 0; i < robot->pair_count; i++) {
         const robot_pair *pair = &robot->pairs[i];
-        list[used++] =
-            (distance_candidate){lower_bound(&robot->shapes[pair->a], &state->places[pair->a],
-                                             &robot->shapes[pair->b], &state->places[pair->b]),
-                                 pair->a, pair->b, (size_t)count * robot->shape_count + i, true};
+        list[used++] = (distance_candidate){
+            abuti_robot_lower_bound(&robot->shapes[pair->a], &state->places[pair->a],
+                                    &robot->shapes[pair->b], &state->places[pair->b]),
+            pair->a, pair->b, (size_t)count * robot->shape_count + i, true};
     }
     abuti_sort_items(list, used, sizeof *list, candidate_after);
     return used;
@@ -114,10 +107,12 @@ static abut_status find_closest(const distance_batch *batch, robot_state *state,
                           *b = (c->is_self ? robot->shapes : batch->is.obstacles->shapes) + c->b;
         const robot_place *at_a = &state->places[c->a],
                           *at_b = (c->is_self ? state->places : batch->is.obstacles->places) + c->b;
-        abut_robot_separation found;
+        abut_robot_separation found = {.distance = INFINITY,
+                                       .reliability = abuti_pair_reliability_of(0)};
         if (best->distance < INFINITY && abuti_robot_is_apart(a, at_a, b, at_b, best->distance))
             continue;
-        abut_status status = abuti_robot_measure(a, at_a, b, at_b, &state->cache[c->cache], &found);
+        abut_status status =
+            measure_pair(a, at_a, b, at_b, best->distance, &state->cache[c->cache], &found);
         if (status)
             return status;
         if (found.distance >= best->distance)

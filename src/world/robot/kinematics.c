@@ -15,23 +15,32 @@ void abuti_robot_destroy_state(const abut_robot *robot, robot_state *state) {
     ABUTI_RELEASE(robot->context, state->links, state->places, state->cache);
 }
 
-/* The motion of a joint at a value of its variable. */
-static abut_pose joint_motion(const robot_joint *joint, const double *configuration) {
+/* Rotates a vector by a unit quaternion. */
+static vec3 rotate(quat q, vec3 v) {
+    const vec3 u = {q.x, q.y, q.z}, across = v3_scale(v3_cross(u, v), 2);
+    return v3_add(v3_along(v, q.w, across), v3_cross(u, across));
+}
+
+/* The pose of the child of a joint relative to its parent. Rotations of joints are unit
+ * quaternions. */
+static abut_pose relative_pose(const robot_joint *joint, const double *configuration) {
     const abut_robot_joint *is = &joint->is;
-    abut_pose motion = abut_pose_identity();
+    abut_pose at = is->pose;
     if (joint->variable == ABUT_NONE)
-        return motion;
+        return at;
     const double value = joint->multiplier * configuration[joint->variable] + is->offset;
     if (is->kind == ABUT_ROBOT_PRISMATIC) {
-        motion.translation = v3_scale(is->axis, value);
-        return motion;
+        at.translation = v3_along(at.translation, value, rotate(at.rotation, is->axis));
+        return at;
     }
     const double sine = sin(0.5 * value);
-    motion.rotation =
-        (quat){sine * is->axis.x, sine * is->axis.y, sine * is->axis.z, cos(0.5 * value)};
-    if (v3_max_abs(is->anchor) > 0)
-        motion.translation = v3_sub(is->anchor, pose_apply(&motion, is->anchor));
-    return motion;
+    const quat turn = {sine * is->axis.x, sine * is->axis.y, sine * is->axis.z, cos(0.5 * value)};
+    if (v3_max_abs(is->anchor) > 0) { /* the anchor stays where it is */
+        const vec3 shift = v3_sub(is->anchor, rotate(turn, is->anchor));
+        at.translation = v3_add(at.translation, rotate(at.rotation, shift));
+    }
+    at.rotation = quat_multiply(at.rotation, turn);
+    return at;
 }
 
 void abuti_robot_pose_links(const abut_robot *robot, const double *configuration,
@@ -43,12 +52,10 @@ void abuti_robot_pose_links(const abut_robot *robot, const double *configuration
             links[link] = robot->base;
             continue;
         }
-        const robot_joint *joint = &robot->joints[is->joint];
-        links[link] = pose_multiply(&links[is->parent], &joint->is.pose);
-        if (joint->variable != ABUT_NONE) {
-            const abut_pose motion = joint_motion(joint, configuration);
-            links[link] = pose_multiply(&links[link], &motion);
-        }
+        const abut_pose *up = &links[is->parent],
+                        at = relative_pose(&robot->joints[is->joint], configuration);
+        links[link].rotation = quat_multiply(up->rotation, at.rotation);
+        links[link].translation = v3_add(up->translation, rotate(up->rotation, at.translation));
     }
 }
 

@@ -18,14 +18,16 @@ typedef struct robot_shape {
     uint32_t owner;         /* link or obstacle */
     vec3 centre;            /* of the bounding box of the mesh, in the coordinates of the mesh */
     vec3 half;              /* of the box, with the radius */
+    bool is_moved;          /* the pose of the collider is not the identity */
     double ball;            /* radius of the bounding sphere about the centre, with the radius */
 } robot_shape;
 
 /* A shape in the world. */
 typedef struct robot_place {
     abut_pose pose;
-    mat3 axes;   /* columns: the axes of its box */
-    vec3 centre; /* of its box and its bounding sphere */
+    mat3 axes;          /* columns: the axes of its box */
+    vec3 centre;        /* of its box and its bounding sphere */
+    double ball, slack; /* radius of the sphere with the rounding error of bounds; that error */
 } robot_place;
 
 typedef struct robot_link {
@@ -88,6 +90,13 @@ robot_place abuti_robot_place(const robot_shape *shape, const abut_pose *owner);
 /* Whether bounding spheres or boxes prove that two shapes are more than `margin` apart. */
 bool abuti_robot_is_apart(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
                           const robot_place *at_b, double margin);
+/* A lower bound of the distance of two shapes, by their bounds; negative if they overlap. */
+double abuti_robot_lower_bound(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
+                               const robot_place *at_b);
+/* Whether triangles of two shapes may be within a margin. False proves that none are; true may be
+ * wrong. */
+bool abuti_robot_may_touch(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
+                           const robot_place *at_b, double margin);
 /* Height of the lowest point of a shape above a plane; `point` may be null. */
 double abuti_robot_plane_height(const robot_shape *shape, const robot_place *at,
                                 const robot_shape *plane, const robot_place *plane_at, vec3 *point);
@@ -128,13 +137,6 @@ void abuti_robot_allow_neighbours(abut_robot *robot);
 bool abuti_robot_is_first_pair(const abut_robot *robot, const robot_pair *pair);
 /* Lists the pairs of shapes that are tested. */
 void abuti_robot_list_pairs(abut_robot *robot);
-
-/* ---- distance.c ---- */
-
-/* Computes the distance and the closest points of two shapes. */
-abut_status abuti_robot_measure(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
-                                const robot_place *at_b, abut_pair_cache *cache,
-                                abut_robot_separation *separation);
 
 /* ---- test.c ---- */
 

@@ -13,6 +13,7 @@
 
 /* Relative error of bounds: they take about 20 roundings of 2^-53 of the largest coordinate. */
 #define ROUNDING 0x1p-44
+#define PADDING_MAX 4.0   /* padding of boxes in units of a pair; floats are too coarse beyond */
 #define PARALLEL_SQ 1e-12 /* squared sine of edges that are too parallel for a separating axis */
 
 /* ---- creation ---- */
@@ -64,6 +65,9 @@ abut_status abuti_robot_make_shape(const char *function, const char *what, abut_
                                    robot_shape *shape) {
     memset(shape, 0, sizeof *shape);
     abut_status status = abuti_collider_read(function, what, collider, &shape->collider);
+    const quat *turn = &shape->collider.pose.rotation;
+    shape->is_moved = turn->x != 0 || turn->y != 0 || turn->z != 0 ||
+                      v3_max_abs(shape->collider.pose.translation) > 0;
     if (status || (status = abuti_pose_check(function, what, &shape->collider.pose)))
         return status;
     if (shape->collider.kind == ABUT_COLLIDER_PLANE && allow_plane)
@@ -82,7 +86,7 @@ void abuti_robot_release_shape(robot_shape *shape) {
 
 robot_place abuti_robot_place(const robot_shape *shape, const abut_pose *owner) {
     robot_place at;
-    at.pose = pose_multiply(owner, &shape->collider.pose);
+    at.pose = shape->is_moved ? pose_multiply(owner, &shape->collider.pose) : *owner;
     at.axes = quat_matrix(at.pose.rotation);
     if (shape->bvh) {
         at.centre = v3_add(m3_apply(&at.axes, shape->centre), at.pose.translation);
@@ -94,6 +98,8 @@ robot_place abuti_robot_place(const robot_shape *shape, const abut_pose *owner) 
                            at.pose.translation);
         at.axes.row[0] = m3_apply(&at.axes, normal);
     }
+    at.slack = ROUNDING * (v3_max_abs(at.centre) + shape->ball);
+    at.ball = shape->ball + at.slack;
     return at;
 }
 
@@ -110,9 +116,8 @@ static bool is_above_plane(const robot_shape *shape, const robot_place *at,
                            const robot_place *plane, double margin) {
     const vec3 n = plane->axes.row[0];
     const double height = v3_dot(n, v3_sub(at->centre, plane->centre));
-    const double slack =
-        ROUNDING * (v3_max_abs(at->centre) + v3_max_abs(plane->centre) + shape->ball);
-    return height - real_min(shape->ball, box_extent(shape, at, n)) > margin + slack;
+    return height - real_min(at->ball, box_extent(shape, at, n)) >
+           margin + at->slack + plane->slack;
 }
 
 /* Whether an axis separates two boxes: the faces of both, then the products of their edges. */
@@ -149,16 +154,35 @@ static bool boxes_are_apart(const robot_shape *a, const robot_place *at_a, const
     return false;
 }
 
+double abuti_robot_lower_bound(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
+                               const robot_place *at_b) {
+    if (!b->bvh) {
+        const vec3 n = at_b->axes.row[0];
+        return v3_dot(n, v3_sub(at_a->centre, at_b->centre)) - box_extent(a, at_a, n) -
+               at_a->slack - at_b->slack;
+    }
+    const vec3 between = v3_sub(at_b->centre, at_a->centre);
+    double bound = v3_length(between) - at_a->ball - at_b->ball;
+    for (int side = 0; side < 2; side++) { /* the axes of both boxes */
+        const mat3 axes = m3_transpose(&(side ? at_b : at_a)->axes);
+        const vec3 half = (side ? b : a)->half;
+        for (int i = 0; i < 3; i++) {
+            const double gap = fabs(v3_dot(axes.row[i], between)) - v3_get(half, i) -
+                               box_extent(side ? a : b, side ? at_a : at_b, axes.row[i]);
+            bound = real_max(bound, gap - at_a->slack - at_b->slack);
+        }
+    }
+    return bound;
+}
+
 bool abuti_robot_is_apart(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
                           const robot_place *at_b, double margin) {
     if (!b->bvh)
         return is_above_plane(a, at_a, at_b, margin);
     const vec3 between = v3_sub(at_b->centre, at_a->centre);
-    const double slack =
-        ROUNDING * (v3_max_abs(at_a->centre) + v3_max_abs(at_b->centre) + a->ball + b->ball);
-    const double reach = a->ball + b->ball + margin + slack;
+    const double reach = at_a->ball + at_b->ball + margin;
     return v3_length_sq(between) > reach * reach ||
-           boxes_are_apart(a, at_a, b, at_b, between, margin + slack);
+           boxes_are_apart(a, at_a, b, at_b, between, margin + at_a->slack + at_b->slack);
 }
 
 /* ---- exact tests ---- */
@@ -181,6 +205,29 @@ double abuti_robot_plane_height(const robot_shape *shape, const robot_place *at,
         }
     }
     return lowest;
+}
+
+static bool stop_at_candidate(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned candidates) {
+    (void)leaf_a;
+    (void)leaf_b;
+    *(bool *)data = candidates != 0;
+    return candidates != 0;
+}
+
+bool abuti_robot_may_touch(const robot_shape *a, const robot_place *at_a, const robot_shape *b,
+                           const robot_place *at_b, double margin) {
+    if (!b->bvh)
+        return abuti_robot_plane_height(a, at_a, b, at_b, NULL) <= margin;
+    const abuti_posed posed_a = {a->bvh, at_a->pose}, posed_b = {b->bvh, at_b->pose};
+    const double reach = margin + a->radius + b->radius;
+    pair_frame frame;
+    bool found = false;
+    if (!abuti_pair_frame_init(&posed_a, &posed_b, &frame) ||
+        !(reach * frame.scale <= PADDING_MAX) || frame.reach > PAIR_FAR_DISTANCE)
+        return true;
+    frame.pad += (float)(reach * frame.scale * (1 + 1e-4));
+    abuti_pair_candidates(&frame, stop_at_candidate, &found);
+    return found;
 }
 
 abut_status abuti_robot_within(const robot_shape *a, const robot_place *at_a, const robot_shape *b,

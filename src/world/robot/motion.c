@@ -14,8 +14,8 @@
  * The sum over the joints bounds the motion of all points within distance r. For two links only
  * the joints up to their last common link count.
  *   1. A pair of shapes that is farther apart in the middle than the sum M of both bounds does not
- *      touch in the interval: bounding spheres, boxes, then both BVHs with padded triangles prove
- *      that. Short intervals use the distance of the meshes.
+ *      touch in the interval: bounding spheres, boxes, both BVHs with padded triangles, then the
+ *      distance of the meshes prove that.
  *   2. The other pairs are examined in both halves, the earlier one first.
  *   3. If 2 M is at most the tolerance, a pair that remains touches at the start of the interval,
  * as far as the tolerance resolves. Intervals are examined in order of time, so the first one of
@@ -134,10 +134,8 @@ static abut_status test_pair(motion_search *s, motion_pair pair, double half,
     if (abuti_robot_is_apart(p.a, p.at_a, p.b, p.at_b, margin) ||
         !abuti_robot_may_touch(p.a, p.at_a, p.b, p.at_b, margin))
         return ABUT_OK;
-    abut_status status = ABUT_OK;
-    if (is_short)
-        status = abuti_robot_within(p.a, p.at_a, p.b, p.at_b, margin, true, &s->state->cache[pair],
-                                    &within, &flags);
+    abut_status status = abuti_robot_within(p.a, p.at_a, p.b, p.at_b, margin, true,
+                                            &s->state->cache[pair], &within, &flags);
     if (!status && within)
         *outcome = is_short ? MOTION_TOUCH : MOTION_SPLIT;
     return status;

@@ -67,7 +67,8 @@ extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology
     bench_cloth_cases[], bench_self_cases[], bench_layers_cases[], bench_raster_cases[],
     bench_map_cases[], bench_rival_cases[], bench_dress_cases[], bench_world_mixed_cases[],
     bench_world_step_cases[], bench_world_query_cases[], bench_growth_cases[],
-    bench_garment_cases[], bench_cloth_goal_cases[], bench_sud_cases[], bench_brute_cases[];
+    bench_garment_cases[], bench_cloth_goal_cases[], bench_sud_cases[], bench_brute_cases[],
+    bench_robot_cases[];
 
 /* The cases of all tables, counted from 0; null beyond the last. */
 const bench_case *bench_case_at(size_t index);

@@ -16,7 +16,7 @@ static const bench_case *const tables[] = {
     bench_rival_cases,        bench_dress_cases,        bench_world_mixed_cases,
     bench_world_step_cases,   bench_world_query_cases,  bench_growth_cases,
     bench_garment_cases,      bench_cloth_goal_cases,   bench_sud_cases,
-    bench_brute_cases,
+    bench_brute_cases,        bench_robot_cases,
 };
 
 const bench_case *bench_case_at(size_t index) {

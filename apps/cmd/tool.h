@@ -164,7 +164,7 @@ const tool_command *command_find(const char *name);
     X(info) X(convert) X(make) X(picture) X(view) X(character) X(radial) X(nearest) \
     X(inside) X(ray) X(overlap) X(distance) X(selfcheck) X(map) X(clearance) X(deviation) \
     X(thickness) X(sweep) X(replay) X(field) X(slice) X(offset) X(samples) X(contacts) X(query) \
-    X(compare) X(interfere) X(simulate) X(batch) X(cache) X(demo) X(devices) X(bench) X(version) X(help) \
+    X(compare) X(interfere) X(simulate) X(robot) X(batch) X(cache) X(demo) X(devices) X(bench) X(version) X(help) \
     X(completion) X(manual)
 /* clang-format on */
 #define DECLARE_COMMAND(name) extern const tool_command command_##name;

@@ -11,6 +11,7 @@ static const feature threads = {"threads", "multithreading", "single thread only
                      png = {"png", "pictures as .png and .ppm", "pictures only as .ppm"};
 static const feature features[] = {
     {"gltf", "reads glTF and GLB", "glTF and GLB cannot be read"},
+    {"urdf", "reads robots from URDF and MJCF", "URDF and MJCF cannot be read"},
     {"assimp", "reads FBX, Collada and others with --from other",
      "FBX, Collada and others cannot be read"},
     {"opencl", "OpenCL devices: see 'abut devices'", "CPU only"},

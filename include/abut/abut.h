@@ -24,6 +24,7 @@
 #include <abut/radial.h>
 #include <abut/raster.h>
 #include <abut/ray.h>
+#include <abut/robot.h>
 #include <abut/scene.h>
 #include <abut/self.h>
 #include <abut/shape.h>

@@ -94,8 +94,8 @@ typedef struct abut_byte_list {
 /* Returns the version of the loaded library as "major.minor.patch". Thread-safe. */
 ABUT_API const char *abut_version(void);
 
-/* Returns the optional features of this build, separated by spaces: "threads", "gltf", "assimp",
- * "opencl", "zstd". The string is empty if the build has none. Thread-safe. */
+/* Returns the optional features of this build, separated by spaces: "threads", "gltf", "urdf",
+ * "assimp", "opencl", "zstd". The string is empty if the build has none. Thread-safe. */
 ABUT_API const char *abut_features(void);
 
 /* ---- status ---- */

@@ -16,8 +16,8 @@ class Abut(ConanFile):
     package_type = "library"
     settings = "os", "compiler", "build_type", "arch"
     options = {"shared": [True, False], "fPIC": [True, False], "png": [True, False], "zstd": [True, False],
-               "gltf": [True, False]}
-    default_options = {"shared": False, "fPIC": True, "png": True, "zstd": True, "gltf": True}
+               "gltf": [True, False], "urdf": [True, False]}
+    default_options = {"shared": False, "fPIC": True, "png": True, "zstd": True, "gltf": True, "urdf": True}
     implements = ["auto_shared_fpic"]
     languages = ["C"]
 
@@ -39,13 +39,15 @@ class Abut(ConanFile):
             self.requires("zstd/[>=1.5 <2]")
         if self.options.gltf:
             self.requires("yajl/2.1.0")
+        if self.options.urdf:
+            self.requires("expat/[>=2.4 <3]")
 
     def layout(self):
         cmake_layout(self)
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for part in ("PNG", "ZSTD", "GLTF"):
+        for part in ("PNG", "ZSTD", "GLTF", "URDF"):
             toolchain.cache_variables["ABUT_" + part] = bool(self.options.get_safe(part.lower()))
         for part in ("ASSIMP", "COMMAND", "TESTS", "BENCH"):
             toolchain.cache_variables["ABUT_" + part] = False
@@ -73,8 +75,8 @@ class Abut(ConanFile):
         core = self.cpp_info.components["abut"]
         if self.options.png:
             self.cpp_info.components["abut_picture"].requires.append("libpng::libpng")
-        core.requires = [f"{name}::{name}" for name, given in (("zstd", self.options.zstd), ("yajl", self.options.gltf))
-                         if given]
+        core.requires = [f"{name}::{name}" for name, given in (("zstd", self.options.zstd), ("yajl", self.options.gltf),
+                                                                ("expat", self.options.urdf)) if given]
         if not self.options.shared:
             core.defines = ["ABUT_STATIC"]
             if self.settings.os in ("Linux", "FreeBSD"):

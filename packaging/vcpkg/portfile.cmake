@@ -6,6 +6,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
     gltf ABUT_GLTF
     opencl ABUT_OPENCL
     png ABUT_PNG
+    urdf ABUT_URDF
     zstd ABUT_ZSTD)
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"

@@ -16,7 +16,7 @@ GROUPS = {
     "src/data": ("mesh", "io", "shape", "character"),
     "src/query": ("bvh", "collider", "nearest", "ray sign raster", "pair", "sweep"),
     "src/method": ("field", "contact self layers map radial", "cloth"),
-    "src/world": ("scene", "world"),
+    "src/world": ("scene", "world", "robot"),
     "apps/draw": ("picture", "live"),
     "apps/demos": ("mannequin", "garment"),
 }

@@ -147,6 +147,8 @@ TEST_END(character, abut_character_destroy)
 TEST_END(radial, abut_radial_destroy)
 TEST_END(cloth, abut_cloth_destroy)
 TEST_END(scene, abut_scene_destroy)
+TEST_END(robot, abut_robot_destroy)
+TEST_END(robot_obstacles, abut_robot_obstacles_destroy)
 TEST_END(frames, abut_frames_close)
 TEST_END(picture, abut_picture_destroy)
 #undef TEST_END

@@ -72,7 +72,7 @@ cp out one
 try 0 "$tool" version
 demand "--version differs from version" "$(cmp out one 2>&1)" = ""
 try 0 "$tool" version --json
-is "sorted(it['features'])" "['assimp', 'gltf', 'ode', 'opencl', 'png', 'threads', 'zstd']"
+is "sorted(it['features'])" "['assimp', 'gltf', 'ode', 'opencl', 'png', 'threads', 'urdf', 'zstd']"
 demand "the version is not that of the header" \
     "$(sed -n 's/.*VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$source/include/abut/base.h" |
         paste -sd. -)" = "$("$tool" version | sed -n '1s/abut //p')"

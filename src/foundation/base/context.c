@@ -45,6 +45,9 @@ const char *abut_features(void) {
 #ifdef ABUT_HAS_GLTF
                                    " gltf"
 #endif
+#ifdef ABUT_HAS_URDF
+                                   " urdf"
+#endif
 #ifdef ABUT_HAS_ASSIMP
                                    " assimp"
 #endif

@@ -236,10 +236,17 @@ void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
 
 abut_status abuti_pair_distance(const abuti_posed *a, const abuti_posed *b, bool surfaces,
                                 abut_pair_cache *cache, abut_separation *separation) {
+    bool is_found;
+    return abuti_pair_distance_below(a, b, INFINITY, surfaces, cache, &is_found, separation);
+}
+
+abut_status abuti_pair_distance_below(const abuti_posed *a, const abuti_posed *b, double limit,
+                                      bool surfaces, abut_pair_cache *cache, bool *is_found,
+                                      abut_separation *separation) {
     pair_work work;
     uint32_t triangle[2], vertex;
     unsigned flags = 0;
-    bool is_found;
+    bool is_near = true;
     abut_separation found;
     memset(&found, 0, sizeof found);
     abuti_posed posed[2] = {*a, *b};
@@ -255,12 +262,14 @@ abut_status abuti_pair_distance(const abuti_posed *a, const abuti_posed *b, bool
         else if (found.relation != ABUT_PAIR_APART)
             abuti_pair_inside(&work.frame, found.relation == ABUT_PAIR_B_INSIDE, vertex, &found);
         else
-            status = abuti_pair_closest(&work.frame, INFINITY, false, cache, &is_found, &found);
+            status = abuti_pair_closest(&work.frame, limit, false, cache, &is_near, &found);
         found.reliability = abuti_pair_reliability_of(flags);
         if (!status)
             status = abuti_stop_status("pairs");
-        if (!status)
+        if (!status && is_near)
             *separation = found;
+        if (!status)
+            *is_found = is_near;
     }
     release_pair(&work);
     return status;

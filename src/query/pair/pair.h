@@ -292,6 +292,10 @@ abut_status abuti_pair_overlap(const abuti_posed *a, const abuti_posed *b, bool 
                                unsigned *flags);
 abut_status abuti_pair_distance(const abuti_posed *a, const abuti_posed *b, bool surfaces,
                                 abut_pair_cache *cache, abut_separation *separation);
+/* The same if the distance is at most `limit`; otherwise leaves the separation unchanged. */
+abut_status abuti_pair_distance_below(const abuti_posed *a, const abuti_posed *b, double limit,
+                                      bool surfaces, abut_pair_cache *cache, bool *is_found,
+                                      abut_separation *separation);
 abut_status abuti_pair_within(const abuti_posed *a, const abuti_posed *b, double margin,
                               bool surfaces, abut_pair_cache *cache, bool *within, unsigned *flags);
 

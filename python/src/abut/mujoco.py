@@ -114,11 +114,13 @@ def _offset(data: Any, name: str) -> int:
 @functools.lru_cache(maxsize=None)
 def _engine() -> _Engine:
     """The functions of libmujoco, which the package mujoco has loaded."""
-    import mujoco
+    import mujoco  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     version = mujoco.__version__
     if mujoco.mj_version() // 1000000 != _MAJOR:
-        raise _core.UnsupportedError(f"abut.mujoco requires MuJoCo {_MAJOR}, and this is {version}: pip install abut[mujoco]")
+        raise _core.UnsupportedError(
+            f"abut.mujoco requires MuJoCo {_MAJOR}, and this is {version}: pip install abut[mujoco]"
+        )
     probe = mujoco.MjData(mujoco.MjModel.from_xml_string(_PROBE))
     if probe.geom_xpos.dtype != np.float64:
         raise _core.UnsupportedError("abut.mujoco requires MuJoCo with double precision")

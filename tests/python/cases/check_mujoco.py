@@ -75,7 +75,9 @@ class Concave(unittest.TestCase):
         for contact in found:
             self.assertEqual(contact.geom.tolist(), [0, 1])
             np.testing.assert_allclose(contact.frame[:3], [0, 0, 1], atol=0.01)  # from the first to the second
-            np.testing.assert_allclose(contact.frame.reshape(3, 3) @ contact.frame.reshape(3, 3).T, np.eye(3), atol=1e-9)
+            np.testing.assert_allclose(
+                contact.frame.reshape(3, 3) @ contact.frame.reshape(3, 3).T, np.eye(3), atol=1e-9
+            )
             self.assertAlmostEqual(contact.pos[2], 0.0295, places=5)
 
     def test_frames_of_meshes(self):

@@ -138,6 +138,27 @@ class Concave(unittest.TestCase):
         np.testing.assert_allclose(exact.dist, -0.001, atol=1e-6)
         self.assertEqual(len(exact), 4)
 
+    def test_height_fields(self):
+        heights = np.random.default_rng(1).uniform(0, 0.1, 36)
+        field = f'<hfield name="h" nrow="6" ncol="6" size="1 1 .3 .1" elevation="{" ".join(map(str, heights))}"/>'
+        rest = []
+        for kind in ("ball", "ring"):
+            mesh = abut.shape("icosphere", radius=0.05, segments=6) if kind == "ball" else RING
+            for hfields in (False, True):
+                model = mujoco.MjModel.from_xml_string(
+                    f"""{scenes.HEAD}<asset><mesh file="body.obj"/>{field}</asset><worldbody>
+                    <geom type="hfield" hfield="h" friction="1 .1 .1" condim="6"/>
+                    {free('type="mesh" mesh="body"', 0.03, 0.05, 0.35)}</worldbody></mujoco>""",
+                    {"body.obj": scenes.obj(mesh)},
+                )
+                abut.mujoco.install(model, hfields=hfields)
+                data = mujoco.MjData(model)
+                mujoco.mj_step(model, data, 600)
+                self.assertEqual(abut.mujoco.info(model).errors, 0)
+                self.assertLess(np.abs(data.qvel).max(), 2)
+                rest.append(data.qpos[2])
+        self.assertAlmostEqual(rest[0], rest[1], delta=0.01)  # convex: both are right
+
     def test_some_geoms(self):
         other = free('name="other" type="mesh" mesh="ring"', x=1) + free('type="sphere" size=".05"', x=1)
         model = make(free('type="sphere" size=".05"') + other)

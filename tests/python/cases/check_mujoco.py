@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -235,6 +236,13 @@ class Concave(unittest.TestCase):
             _, _, text, good, _ = scenes.run(name, "abut", seconds)
             self.assertTrue(good, text)
         self.assertFalse(scenes.run("mug", "hulls")[3])
+
+    def test_other_versions_are_refused(self):
+        abut.mujoco._engine.cache_clear()
+        with unittest.mock.patch.object(mujoco, "mj_version", return_value=3003000):
+            with self.assertRaisesRegex(abut.UnsupportedError, "requires MuJoCo 4"):
+                abut.mujoco.install(make(""))
+        abut.mujoco.install(make(""))
 
     def test_program_in_c(self):
         """examples/mujoco/compare.c, compiled against the headers of the package, on a ring that hangs on a peg."""

@@ -1,9 +1,9 @@
 /* See abut_mujoco.h.
  *
  * Geoms of a model become colliders once: meshes by a BVH that all their geoms share, boxes,
- * cylinders and ellipsoids by a BVH of a mesh of their own, since converting them in every call
- * takes longer than the contacts. A collider function finds the model in a list that is read
- * without locks. */
+ * cylinders, ellipsoids and height fields by a BVH of a mesh of their own, since converting them in
+ * every call takes longer than the contacts. A collider function finds the model in a list that is
+ * read without locks. */
 #include "abut_mujoco.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ typedef struct solid {
 typedef struct geom {
     int type;
     const abut_bvh *bvh; /* of the shared mesh, or `own`; null for other kinds */
-    abut_bvh *own;       /* of a box, cylinder or ellipsoid */
+    abut_bvh *own;       /* of a box, cylinder, ellipsoid or height field */
     double size[3];      /* geom_size for which `own` was made */
     bool is_on, is_convex;
 } geom;
@@ -112,9 +112,10 @@ static abut_status make_collider(const entry *e, const struct mjData_ *data, int
         *collider = abut_collider_from_box((abut_vec3){size[0], size[1], size[2]}, pose);
         return ABUT_OK;
     default:
-        return abut_set_error(ABUT_ERROR_UNSUPPORTED,
-                              "abut_mujoco: the size of an ellipsoid has changed since "
-                              "abut_mujoco_install(); install the model again");
+        return abut_set_error(
+            ABUT_ERROR_UNSUPPORTED,
+            "abut_mujoco: the size of an ellipsoid or height field has changed since "
+            "abut_mujoco_install(); install the model again");
     }
 }
 
@@ -273,6 +274,8 @@ static int collide(int row, int column, const struct mjModel_ *model, struct mjD
     }
 CELL(PLANE, MESH)
 CELL(PLANE, SDF)
+CELL(HFIELD, MESH)
+CELL(HFIELD, SDF)
 CELL(SPHERE, MESH)
 CELL(SPHERE, SDF)
 CELL(CAPSULE, MESH)
@@ -292,6 +295,8 @@ static const struct {
     abut_mujoco_collider *function;
 } cells[] = {{PLANE, MESH, collide_PLANE_MESH},
              {PLANE, SDF, collide_PLANE_SDF},
+             {HFIELD, MESH, collide_HFIELD_MESH},
+             {HFIELD, SDF, collide_HFIELD_SDF},
              {SPHERE, MESH, collide_SPHERE_MESH},
              {SPHERE, SDF, collide_SPHERE_SDF},
              {CAPSULE, MESH, collide_CAPSULE_MESH},
@@ -448,6 +453,71 @@ static abut_status create_geom_mesh(entry *e, int type, const double *size, abut
     return status;
 }
 
+/* The i-th of the points around a grid, counterclockwise from row 0 and column 0. */
+static uint32_t rim_point(uint32_t rows, uint32_t columns, uint32_t i) {
+    const uint32_t last_row = rows - 1, last_column = columns - 1;
+    if (i < last_column)
+        return i;
+    i -= last_column;
+    if (i < last_row)
+        return i * columns + last_column;
+    i -= last_row;
+    if (i < last_column)
+        return last_row * columns + last_column - i;
+    return (last_row - (i - last_column)) * columns;
+}
+
+static void put_triangle(uint32_t *indices, uint32_t *count, uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t *t = indices + 3 * (*count)++;
+    t[0] = a;
+    t[1] = b;
+    t[2] = c;
+}
+
+/* A closed mesh of a height field, with the triangles of MuJoCo: its points, the points of its rim
+ * on the level of its base, and the centre of the base. */
+static abut_status create_field_mesh(entry *e, const abut_mujoco_model *m, int field,
+                                     abut_mesh **mesh) {
+    const uint32_t rows = (uint32_t)m->hfield_nrow[field],
+                   columns = (uint32_t)m->hfield_ncol[field];
+    const uint32_t top = rows * columns, rim = 2 * (rows + columns) - 4, centre = top + rim;
+    const float *heights = m->hfield_data + m->hfield_adr[field];
+    const double *size = m->hfield_size + 4 * (size_t)field;
+    const size_t room = 2 * (size_t)(rows - 1) * (columns - 1) + 3 * (size_t)rim;
+    abut_vec3 *points = abut_context_allocate(e->context, (size_t)centre + 1, sizeof *points);
+    uint32_t *indices = abut_context_allocate(e->context, room, 3 * sizeof *indices), count = 0;
+    abut_status status = ABUT_ERROR_MEMORY;
+    if (points && indices) {
+        for (uint32_t i = 0; i < top; i++)
+            points[i] =
+                (abut_vec3){size[0] * (2.0 * (i % columns) / (columns - 1) - 1),
+                            size[1] * (2.0 * (i / columns) / (rows - 1) - 1), size[2] * heights[i]};
+        for (uint32_t i = 0; i < rim; i++) {
+            points[top + i] = points[rim_point(rows, columns, i)];
+            points[top + i].z = -size[3];
+        }
+        points[centre] = (abut_vec3){0, 0, -size[3]};
+        for (uint32_t i = 0; i + columns < top; i++) {
+            if (i % columns + 1 == columns)
+                continue;
+            put_triangle(indices, &count, i, i + 1, i + columns + 1);
+            put_triangle(indices, &count, i, i + columns + 1, i + columns);
+        }
+        for (uint32_t i = 0; i < rim; i++) {
+            uint32_t next = (i + 1) % rim, a = rim_point(rows, columns, i),
+                     b = rim_point(rows, columns, next);
+            put_triangle(indices, &count, top + i, top + next, b);
+            put_triangle(indices, &count, top + i, b, a);
+            put_triangle(indices, &count, centre, top + next, top + i);
+        }
+        abut_mesh_input input = abut_mesh_input_doubles(points, centre + 1, indices, count);
+        status = abut_mesh_create(e->context, &input, mesh);
+    }
+    abut_context_free(e->context, points);
+    abut_context_free(e->context, indices);
+    return status;
+}
+
 static abut_status add_geom(entry *e, const abut_mujoco_model *m,
                             const abut_mujoco_options *options, uint32_t index) {
     geom *g = &e->geoms[index];
@@ -468,6 +538,16 @@ static abut_status add_geom(entry *e, const abut_mujoco_model *m,
         g->bvh = e->meshes[mesh].bvh;
         /* MuJoCo's own contacts of an sdf are approximate, convex or not. */
         g->is_convex = g->type == MESH && e->meshes[mesh].is_convex;
+    } else if (g->type == HFIELD) {
+        abut_mesh *mesh = NULL;
+        g->is_on = options && options->include_fields;
+        g->is_convex = false;
+        if (!g->is_on)
+            return ABUT_OK;
+        status = create_field_mesh(e, m, m->geom_dataid[index], &mesh);
+        if (!status)
+            status = build_bvh(mesh, &g->own);
+        g->bvh = g->own;
     } else if (g->type == BOX || g->type == CYLINDER || g->type == ELLIPSOID) {
         abut_mesh *mesh = NULL;
         status = create_geom_mesh(e, g->type, g->size, &mesh);

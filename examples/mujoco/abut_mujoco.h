@@ -64,12 +64,17 @@ typedef struct abut_mujoco_model {
     const int *mesh_vertadr, *mesh_vertnum, *mesh_faceadr, *mesh_facenum;
     const float *mesh_vert;
     const int *mesh_face;
+    const int *hfield_nrow, *hfield_ncol, *hfield_adr;
+    const double *hfield_size;
+    const float *hfield_data;
 } abut_mujoco_model;
 
 typedef struct abut_mujoco_options {
     const bool *geoms;   /* ngeom values: geoms that keep MuJoCo's colliders have false; null = all
                           * geoms use abut */
     bool include_convex; /* use abut for pairs of convex geoms too */
+    bool include_fields; /* use abut for meshes on height fields too, by a closed mesh of each field
+                          * as it is now, with about 500 bytes for each of its points */
     abut_context *context; /* its allocator is used until the model is uninstalled; null = a context
                             * with one thread */
 } abut_mujoco_options;
@@ -124,7 +129,12 @@ static inline abut_status abut_mujoco_install_model(const mjModel *m,
                                m->mesh_faceadr,
                                m->mesh_facenum,
                                m->mesh_vert,
-                               m->mesh_face};
+                               m->mesh_face,
+                               m->hfield_nrow,
+                               m->hfield_ncol,
+                               m->hfield_adr,
+                               m->hfield_size,
+                               m->hfield_data};
     return abut_mujoco_install(&engine, &model, options);
 }
 #endif

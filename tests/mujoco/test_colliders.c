@@ -70,6 +70,10 @@ static double sizes[3 * GEOMS], xpos[3 * GEOMS], xquat[4 * GEOMS];
 static struct mjData_ data;
 static int vertadr[2], vertnum[2], faceadr[2], facenum[2], faces[3 * FACES];
 static float verts[3 * VERTICES];
+/* A trough along y, 0.4 deep: the middle one of five columns is at height 0. */
+static const int field_rows = 3, field_columns = 5, field_address = 1;
+static const double field_size[4] = {2, 3, 0.4, 0.1};
+static const float field_heights[16] = {9, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1};
 static abut_mujoco_model view;
 static struct mjPreContact_ out[ROOM];
 
@@ -120,8 +124,24 @@ static void make_model(int type, int mesh, double size, double x, double y, doub
     set_geom(1, type, mesh, size, x, y, z);
     data.xpos = xpos;
     data.xquat = xquat;
-    view = (abut_mujoco_model){&model,  2,       2,       types,   meshes_of, plugins, sizes,
-                               vertadr, vertnum, faceadr, facenum, verts,     faces};
+    view = (abut_mujoco_model){.model = &model,
+                               .ngeom = 2,
+                               .nmesh = 2,
+                               .geom_type = types,
+                               .geom_dataid = meshes_of,
+                               .geom_plugin = plugins,
+                               .geom_size = sizes,
+                               .mesh_vertadr = vertadr,
+                               .mesh_vertnum = vertnum,
+                               .mesh_faceadr = faceadr,
+                               .mesh_facenum = facenum,
+                               .mesh_vert = verts,
+                               .mesh_face = faces,
+                               .hfield_nrow = &field_rows,
+                               .hfield_ncol = &field_columns,
+                               .hfield_adr = &field_address,
+                               .hfield_size = field_size,
+                               .hfield_data = field_heights};
 }
 
 /* Calls the function of the table for geoms 0 and 1, by type as MuJoCo does. */
@@ -147,7 +167,7 @@ TEST(replaces_and_restores_the_table) {
     install(NULL);
     for (int i = 0; i < TYPE_COUNT; i++)
         for (int k = i; k < TYPE_COUNT; k++) {
-            bool is_ours = i != HFIELD && k >= MESH;
+            bool is_ours = k >= MESH;
             if (i == PLANE && k == PLANE)
                 assert_null(table[i][k]);
             else
@@ -284,6 +304,48 @@ TEST(other_geoms_and_models_keep_the_engine) {
     assert_ptr_equal(table[SPHERE][SDF], engine_collider);
 }
 
+TEST(height_fields) {
+    make_model(HFIELD, 0, 1, 0, 0, 0); /* the cube of size 0.5 above the trough, 0.1 high at 0.25 */
+    types[0] = MESH;
+    meshes_of[0] = 1;
+    xpos[2] = 0.25 + 0.1 + 0.001;
+    install(NULL);
+    assert_int_equal(collide(0), 0);
+    assert_int_equal(engine_calls, 1);
+    install(&(abut_mujoco_options){.include_fields = true});
+    assert_int_equal(collide(0), 0);
+    xpos[2] -= 0.002;
+    int count = collide(0);
+    assert_true(count >= 4); /* both slopes */
+    for (int i = 0; i < count; i++)
+        assert_true(out[i].dist < 0 && out[i].dist > -0.002 && out[i].normal[2] > 0.9);
+    xpos[0] = 1.5; /* on the plain */
+    xpos[1] = -2;
+    xpos[2] = 0.25 + 0.4 - 0.001;
+    assert_true(collide(0) > 0);
+    assert_true(fabs(out[0].dist + 0.001) < 1e-6 && out[0].normal[2] > 0.999);
+    xpos[2] = -0.1 - 0.25 + 0.001; /* below the base */
+    assert_true(collide(0) > 0);
+    assert_true(fabs(out[0].dist + 0.001) < 1e-6 && out[0].normal[2] < -0.999);
+    xpos[1] = -3.249; /* beside it */
+    xpos[2] = 0.1;
+    assert_true(collide(0) > 0);
+    assert_true(fabs(out[0].dist + 0.001) < 1e-6 && out[0].normal[1] < -0.999);
+    assert_int_equal(engine_calls, 1);
+    abut_mujoco_info info;
+    assert_true(abut_mujoco_get_info(&model, &info));
+    assert_int_equal(info.error_count, 0);
+    uninstall();
+}
+
+static abut_status install_field(abut_context *context, void *user) {
+    abut_mujoco_options options = {.context = context, .include_fields = true};
+    abut_status status = abut_mujoco_install(&engine, &view, &options);
+    if (!status)
+        uninstall();
+    return status;
+}
+
 TEST(open_meshes_are_reported) {
     make_model(SPHERE, -1, 0.6, 1, 0, 0);
     facenum[0]--; /* a hole */
@@ -358,4 +420,6 @@ static abut_status install_and_collide(abut_context *context, void *user) {
 TEST(survives_failing_allocations) {
     make_model(CYLINDER, -1, 0.3, 1, 0, 0);
     assert_true(test_every_allocation(install_and_collide, NULL) > 10);
+    make_model(HFIELD, 0, 1, 0, 0, 0);
+    assert_true(test_every_allocation(install_field, NULL) > 10);
 }

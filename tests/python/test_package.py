@@ -33,9 +33,11 @@ def interpreter():
 
 if "ABUT_SANITIZE:STRING=\n" not in cache:
     skip("a library with sanitizers needs them in the interpreter too")
-for path in (library, build / "libabut_figures.so", build / "libabut_picture.so"):
+for path in (library, *(build / f"libabut_{name}.so" for name in ("figures", "picture", "mujoco"))):
     if not path.exists():
-        sys.exit(f"{path} is not there: build the targets abut_shared, abut_figures_shared and abut_picture_shared")
+        sys.exit(
+            f"{path} is not there: build the targets abut_shared, abut_figures_shared, abut_picture_shared, abut_mujoco"
+        )
 python = interpreter()
 folder = build / "python"
 shutil.rmtree(folder, ignore_errors=True)

@@ -60,6 +60,11 @@ _ARRAYS = {  # the arrays of abut_mujoco_model, and the type of their elements
     "mesh_facenum": np.int32,
     "mesh_vert": np.float32,
     "mesh_face": np.int32,
+    "hfield_nrow": np.int32,
+    "hfield_ncol": np.int32,
+    "hfield_adr": np.int32,
+    "hfield_size": np.float64,
+    "hfield_data": np.float32,
 }
 
 
@@ -76,6 +81,7 @@ class _Options(ctypes.Structure):  # abut_mujoco_options
     _fields_ = [
         ("geoms", ctypes.POINTER(ctypes.c_bool)),
         ("include_convex", ctypes.c_bool),
+        ("include_fields", ctypes.c_bool),
         ("context", ctypes.c_void_p),
     ]
 
@@ -114,11 +120,13 @@ def _offset(data: Any, name: str) -> int:
 @functools.lru_cache(maxsize=None)
 def _engine() -> _Engine:
     """The functions of libmujoco, which the package mujoco has loaded."""
-    import mujoco
+    import mujoco  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     version = mujoco.__version__
     if mujoco.mj_version() // 1000000 != _MAJOR:
-        raise _core.UnsupportedError(f"abut.mujoco requires MuJoCo {_MAJOR}, and this is {version}: pip install abut[mujoco]")
+        raise _core.UnsupportedError(
+            f"abut.mujoco requires MuJoCo {_MAJOR}, and this is {version}: pip install abut[mujoco]"
+        )
     probe = mujoco.MjData(mujoco.MjModel.from_xml_string(_PROBE))
     if probe.geom_xpos.dtype != np.float64:
         raise _core.UnsupportedError("abut.mujoco requires MuJoCo with double precision")
@@ -159,13 +167,20 @@ def _mask(model: Any, geoms: Iterable[Union[int, str]]) -> Any:
     return mask
 
 
-def install(model: Any, *, geoms: Optional[Iterable[Union[int, str]]] = None, convex: bool = False) -> None:
+def install(
+    model: Any,
+    *,
+    geoms: Optional[Iterable[Union[int, str]]] = None,
+    convex: bool = False,
+    hfields: bool = False,
+) -> None:
     """Makes the meshes of a model concave: from now on their geoms collide by exact contacts.
 
     This affects geoms of type "mesh", and of type "sdf" with a mesh and no plugin, with each other and with all
     primitives. `geoms` restricts it to some mesh geoms, by name or id. Pairs of convex meshes and primitives keep
-    MuJoCo's function, which is exact for them and faster, unless `convex` is true. Height fields and flexes keep
-    MuJoCo's functions too.
+    MuJoCo's function, which is exact for them and faster, unless `convex` is true. So do height fields, unless
+    `hfields` is true: meshes then collide with the surface that a height field has at the time of this call. It takes
+    about 500 bytes for each point. Flexes always keep MuJoCo's function.
 
     Installing a model again applies new arguments, and new meshes if the model has changed. Copies of a model are
     not installed. No thread may step the model during the call. Issues a ReliabilityWarning if a mesh is not closed.
@@ -179,7 +194,7 @@ def install(model: Any, *, geoms: Optional[Iterable[Union[int, str]]] = None, co
     Info(concave_meshes=0, open_meshes=0, errors=0)
     """
     engine = _engine()
-    options = _Options(None if geoms is None else _mask(model, geoms), convex, None)
+    options = _Options(None if geoms is None else _mask(model, geoms), convex, hfields, None)
     view = _view(model)
     _core.check(_library().abut_mujoco_install(_core.byref(engine), _core.byref(view), _core.byref(options)))
     if model not in _installed:

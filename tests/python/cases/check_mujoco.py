@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -75,7 +76,9 @@ class Concave(unittest.TestCase):
         for contact in found:
             self.assertEqual(contact.geom.tolist(), [0, 1])
             np.testing.assert_allclose(contact.frame[:3], [0, 0, 1], atol=0.01)  # from the first to the second
-            np.testing.assert_allclose(contact.frame.reshape(3, 3) @ contact.frame.reshape(3, 3).T, np.eye(3), atol=1e-9)
+            np.testing.assert_allclose(
+                contact.frame.reshape(3, 3) @ contact.frame.reshape(3, 3).T, np.eye(3), atol=1e-9
+            )
             self.assertAlmostEqual(contact.pos[2], 0.0295, places=5)
 
     def test_frames_of_meshes(self):
@@ -135,6 +138,27 @@ class Concave(unittest.TestCase):
         exact = contacts(model)
         np.testing.assert_allclose(exact.dist, -0.001, atol=1e-6)
         self.assertEqual(len(exact), 4)
+
+    def test_height_fields(self):
+        heights = np.random.default_rng(1).uniform(0, 0.1, 36)
+        field = f'<hfield name="h" nrow="6" ncol="6" size="1 1 .3 .1" elevation="{" ".join(map(str, heights))}"/>'
+        rest = []
+        for kind in ("ball", "ring"):
+            mesh = abut.shape("icosphere", radius=0.05, segments=6) if kind == "ball" else RING
+            for hfields in (False, True):
+                model = mujoco.MjModel.from_xml_string(
+                    f"""{scenes.HEAD}<asset><mesh file="body.obj"/>{field}</asset><worldbody>
+                    <geom type="hfield" hfield="h" friction="1 .1 .1" condim="6"/>
+                    {free('type="mesh" mesh="body"', 0.03, 0.05, 0.35)}</worldbody></mujoco>""",
+                    {"body.obj": scenes.obj(mesh)},
+                )
+                abut.mujoco.install(model, hfields=hfields)
+                data = mujoco.MjData(model)
+                mujoco.mj_step(model, data, 600)
+                self.assertEqual(abut.mujoco.info(model).errors, 0)
+                self.assertLess(np.abs(data.qvel).max(), 2)
+                rest.append(data.qpos[2])
+        self.assertAlmostEqual(rest[0], rest[1], delta=0.01)  # convex: both are right
 
     def test_some_geoms(self):
         other = free('name="other" type="mesh" mesh="ring"', x=1) + free('type="sphere" size=".05"', x=1)
@@ -212,6 +236,13 @@ class Concave(unittest.TestCase):
             _, _, text, good, _ = scenes.run(name, "abut", seconds)
             self.assertTrue(good, text)
         self.assertFalse(scenes.run("mug", "hulls")[3])
+
+    def test_other_versions_are_refused(self):
+        abut.mujoco._engine.cache_clear()
+        with unittest.mock.patch.object(mujoco, "mj_version", return_value=3003000):
+            with self.assertRaisesRegex(abut.UnsupportedError, "requires MuJoCo 4"):
+                abut.mujoco.install(make(""))
+        abut.mujoco.install(make(""))
 
     def test_program_in_c(self):
         """examples/mujoco/compare.c, compiled against the headers of the package, on a ring that hangs on a peg."""

@@ -346,6 +346,15 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *p
  * thread-safe. */
 ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts);
 
+/* Finds the triangles that touch at contacts of the current poses, such as those of
+ * abut_world_contacts() and abut_world_step(), to look up materials: triangles[2 i] of item a of
+ * contact i, and triangles[2 i + 1] of item b. It is the triangle nearest to the contact point on
+ * the surface of the item; at an edge or vertex one of the triangles there. Items without triangles
+ * have ABUT_NONE: primitives except hulls, bodies without a BVH, and characters. Returns
+ * ABUT_ERROR_ARGUMENT if an item does not exist, or a point is not finite. Not thread-safe. */
+ABUT_API abut_status abut_world_contact_triangles(abut_world *world, const abut_contact *contacts,
+                                                  size_t count, uint32_t *triangles);
+
 /* ---- events ---- */
 
 typedef enum abut_world_event_kind {

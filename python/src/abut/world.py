@@ -617,6 +617,32 @@ class World(Owner):
                 return Sweep(found.time, room["a"], room["b"], room["result"], found.unswept_count, said)
             room = np.empty(found.count, room.dtype)
 
+    def triangles(self, contacts: Array) -> Array:
+        """Returns the triangles (n, 2) that touch at contacts, such as `records` of a step: those of a, then those of
+        b, to look up materials. Bodies without triangles, such as spheres, have abut.NONE. Call it before bodies move.
+
+        >>> import abut
+        >>> world = abut.World()
+        >>> floor = world.add(abut.shape("box", size=(4, 4, 1), segments=2), motion="static")
+        >>> cube = world.add(abut.shape("box", size=0.5, segments=1), [1, 1, 0.74, 0, 0, 0, 1])
+        >>> ball = world.add(abut.Sphere(0.5), [-1, 1, 0.99, 0, 0, 0, 1])
+        >>> step = world.step()
+        >>> triangles = world.triangles(step.records)
+        >>> triangles.shape == (len(step), 2), bool((triangles[step.b == ball, 1] == abut.NONE).all())
+        (True, True)
+        """
+        records = np.ascontiguousarray(contacts, record(_c.abut_contact)).reshape(-1)
+        found = np.empty((len(records), 2), np.uint32)
+        run(
+            lib.abut_world_contact_triangles,
+            self._handle,
+            pointer(records),
+            len(records),
+            pointer(found),
+            uses=self._fields,
+        )
+        return found
+
     # -- save and restore --
 
     def save(self) -> bytes:

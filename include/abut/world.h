@@ -209,12 +209,12 @@ ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
 ABUT_API abut_status abut_world_set_positions(abut_world *world, uint32_t id,
                                               const abut_character_matrix *bones,
                                               abut_array positions);
-/* Sets the poses (abut_pose) of `count` items. If `ids` is null, they are those of the
- * indices 0 to count - 1. If an id occurs twice, its last pose counts. An item whose new pose
- * equals its old pose bit for bit counts as not moved. A character always counts as moved. If one
- * pose is rejected, as in abut_world_add(), nothing changes. If `poses` is a buffer, it must be on
- * the device of the world. Such poses are downloaded only if a function other than
- * abut_world_get_device_contacts() needs them, or if an item is a primitive. Not thread-safe. */
+/* Sets the poses (abut_pose) of `count` items; without `ids`, those of the first `count` indices.
+ * If an id occurs twice, its last pose counts. An item whose new pose equals its old pose bit for
+ * bit counts as not moved. A character always counts as moved. If one pose is rejected, as in
+ * abut_world_add(), nothing changes. If `poses` is a buffer, it must be on the device of the world.
+ * Such poses are downloaded only if a function other than abut_world_get_device_contacts() needs
+ * them, or if an item is a primitive. Not thread-safe. */
 ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
                                           size_t count);
 

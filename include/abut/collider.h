@@ -140,6 +140,27 @@ static inline abut_collider abut_collider_from_hull(const abut_bvh *hull, abut_p
     return made;
 }
 
+/* ---- mass ---- */
+
+typedef struct abut_collider_mass {
+    size_t size;        /* sizeof(abut_collider_mass), set by the default function */
+    double volume;      /* also the mass, with density 1 */
+    abut_vec3 centroid; /* in local coordinates: the pose is not applied */
+    double inertia[6];  /* xx yy zz xy yz zx about the centroid, along the local axes, with density
+                         * 1. Off-diagonal values are entries of the tensor, as in
+                         * abut_mesh_report */
+} abut_collider_mass;
+
+ABUT_DEFAULT(abut_collider_mass)
+
+/* Computes volume, centroid and inertia of a shape: by closed forms for a sphere, capsule, box or
+ * cylinder, otherwise for the mesh of a hull, mesh or body with a BVH, as abut_mesh_examine() does
+ * in O(n log n). Multiply volume and inertia by the density. `mass->size` must be set. Returns
+ * ABUT_ERROR_ARGUMENT for planes, characters, bodies without a BVH, and for meshes that are no
+ * solids: open ones, or such without consistent orientation. Thread-safe. */
+ABUT_API abut_status abut_collider_get_mass(const abut_collider *collider,
+                                            abut_collider_mass *mass);
+
 #ifdef __cplusplus
 }
 #endif

@@ -209,12 +209,12 @@ ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
 ABUT_API abut_status abut_world_set_positions(abut_world *world, uint32_t id,
                                               const abut_character_matrix *bones,
                                               abut_array positions);
-/* Sets the poses (abut_pose) of `count` items. If `ids` is null, they are those of the
- * indices 0 to count - 1. If an id occurs twice, its last pose counts. An item whose new pose
- * equals its old pose bit for bit counts as not moved. A character always counts as moved. If one
- * pose is rejected, as in abut_world_add(), nothing changes. If `poses` is a buffer, it must be on
- * the device of the world. Such poses are downloaded only if a function other than
- * abut_world_get_device_contacts() needs them, or if an item is a primitive. Not thread-safe. */
+/* Sets the poses (abut_pose) of `count` items; without `ids`, those of the first `count` indices.
+ * If an id occurs twice, its last pose counts. An item whose new pose equals its old pose bit for
+ * bit counts as not moved. A character always counts as moved. If one pose is rejected, as in
+ * abut_world_add(), nothing changes. If `poses` is a buffer, it must be on the device of the world.
+ * Such poses are downloaded only if a function other than abut_world_get_device_contacts() needs
+ * them, or if an item is a primitive. Not thread-safe. */
 ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
                                           size_t count);
 
@@ -225,11 +225,11 @@ ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b
 
 /* ---- sleep ---- */
 
-/* Sets whether `count` items are asleep. If `ids` is null, they are those of the indices 0 to count
- * -
- * 1. Use it for islands of bodies that a solver has found to be at rest. Pairs of two sleeping
+/* Sets whether `count` items are asleep; without `ids`, those of the first `count` indices. Use it
+ * for islands of bodies that a solver has found to be at rest. Pairs of two sleeping
  * items, or of a sleeping and a static one, are set aside with their contacts. Until one of them
- * wakes, they are not in the lists of pairs, contacts and events, and take no time. Falling asleep
+ * wakes, they are not in the lists of pairs, contacts and events, and take no time. Pairs whose
+ * contacts were not computed at the current poses are set aside without contacts. Falling asleep
  * and waking have no events: a pair that still touches persists. Other pairs of sleeping items are
  * tested as usual, so that events report what touches a sleeping item. An item wakes if its pose
  * changes, or its shape, or if it is replaced. Nothing else wakes it: before you move or remove a
@@ -345,6 +345,15 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *p
  * contacts than contacts->capacity, returns ABUT_ERROR_BUFFER and sets only contacts->count. Not
  * thread-safe. */
 ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts);
+
+/* Finds the triangles that touch at contacts of the current poses, such as those of
+ * abut_world_contacts() and abut_world_step(), to look up materials: triangles[2 i] of item a of
+ * contact i, and triangles[2 i + 1] of item b. It is the triangle nearest to the contact point on
+ * the surface of the item; at an edge or vertex one of the triangles there. Items without triangles
+ * have ABUT_NONE: primitives except hulls, bodies without a BVH, and characters. Returns
+ * ABUT_ERROR_ARGUMENT if an item does not exist, or a point is not finite. Not thread-safe. */
+ABUT_API abut_status abut_world_contact_triangles(abut_world *world, const abut_contact *contacts,
+                                                  size_t count, uint32_t *triangles);
 
 /* ---- events ---- */
 
@@ -562,6 +571,41 @@ ABUT_API abut_status abut_world_step(abut_world *world, double seconds,
  * with the item. Not thread-safe. */
 ABUT_API abut_status abut_world_get_cloth(abut_world *world, uint32_t id, abut_cloth **cloth,
                                           uint32_t *index);
+
+/* ---- debug drawing ---- */
+
+/* Bits of abut_world_draw_options.parts. */
+enum {
+    ABUT_WORLD_DRAW_SHAPES = 1,  /* edges of meshes, outlines of primitives, boxes of characters */
+    ABUT_WORLD_DRAW_BOXES = 2,   /* bounding boxes of the broad phase */
+    ABUT_WORLD_DRAW_CONTACTS = 4 /* contact points and normals, also of sleeping pairs */
+};
+
+/* What to draw, and functions that draw it. Colours are 0xRRGGBB: shapes have a colour for each
+ * motion, for sensors and for sleeping items; contacts have one for overlaps and one for gaps. `id`
+ * is the item of a shape or box, and ABUT_NONE for contacts. The functions are called on the thread
+ * that calls abut_world_draw(). Of the functions of this world, they may only call
+ * abut_world_get_user(). */
+typedef struct abut_world_draw_options {
+    size_t size;          /* sizeof(abut_world_draw_options), set by the default function */
+    uint32_t parts;       /* sum of the bits above; 0 = all */
+    double crease_angle;  /* radians: only edges of meshes are drawn that are boundaries, or whose
+                           * faces differ by more; 0 = all edges */
+    double normal_length; /* of contact normals; 0 = a quarter of the longest side of the smaller
+                           * bounding box of the pair */
+    double plane_size;    /* side of the square for a plane; 0 = 10 */
+    void *user;           /* passed to the functions */
+    void (*line)(void *user, abut_vec3 from, abut_vec3 to, uint32_t colour,
+                 uint32_t id);                                             /* or null */
+    void (*point)(void *user, abut_vec3 at, uint32_t colour, uint32_t id); /* or null */
+} abut_world_draw_options;
+
+ABUT_DEFAULT(abut_world_draw_options)
+
+/* Draws the world at its current poses, in an order that depends only on the items. Computes the
+ * contacts if they are drawn and not up to date. Temporary memory is proportional to the largest
+ * mesh. If memory does not suffice, some lines have been drawn. Not thread-safe. */
+ABUT_API abut_status abut_world_draw(abut_world *world, const abut_world_draw_options *options);
 
 /* ---- contacts on the device ---- */
 

@@ -31,7 +31,7 @@ from ._core import (
 from .batch import batch
 from .character import Character, Collided, Garment, RadialAnswer, RadialField
 from .cloth import Cloth, ClothEnergy, ClothStep, ClothUntangling
-from .collider import Box, Capsule, Cylinder, Hull, Plane, Sphere
+from .collider import Box, Capsule, Cylinder, Hull, Mass, Plane, Sphere, mass
 from .device import Device, devices
 from .field import Field, FieldValue
 from .layers import Interferences, Layers, interfere
@@ -99,6 +99,7 @@ __all__ = [
     "LimitError",
     "Live",
     "LiveEvent",
+    "Mass",
     "Measures",
     "Mesh",
     "MissingFileError",
@@ -145,6 +146,7 @@ __all__ = [
     "intersection",
     "join",
     "load",
+    "mass",
     "overlap",
     "progress",
     "relation",

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Union
 import numpy as np
 
 from . import _c
-from ._arrays import ArrayLike, floats, vector
-from ._core import ArgumentError
+from ._arrays import Array, ArrayLike, floats, vector
+from ._core import ArgumentError, byref, lib, options, run
 from .mesh import Bvh, Mesh, mesh_of
 
 
@@ -100,3 +100,36 @@ def fill_primitive(collider: Any, shape: Primitive) -> Any:
         collider.shape.hull = bvh.handle.value
         return bvh
     return shape
+
+
+class Mass(NamedTuple):
+    """Volume, centroid and inertia of a shape, with density 1, in its local coordinates."""
+
+    volume: float
+    centroid: Array
+    """(3,)"""
+    inertia: Array
+    """(3, 3): the tensor about the centroid."""
+
+
+def mass(shape: Union[Mesh, Primitive]) -> Mass:
+    """Returns the mass properties of a closed Mesh, or of a Sphere, Capsule, Cylinder, Box or Hull.
+
+    >>> import abut
+    >>> made = abut.mass(abut.Box((1, 2, 3)))
+    >>> made.volume, made.inertia.diagonal().round(3).tolist()
+    (6.0, [6.5, 5.0, 2.5])
+    """
+    collider, made = _c.abut_collider(), options(_c.abut_collider_mass)
+    if isinstance(shape, PRIMITIVES):
+        kept = fill_primitive(collider, shape)
+        uses = [kept.handle] if isinstance(shape, Hull) else []
+    else:
+        kept = mesh_of(shape, "shape")
+        collider.kind = _c.ABUT_COLLIDER_MESH
+        collider.shape.mesh.mesh = kept._handle.value
+        uses = [kept._handle]
+    run(lib.abut_collider_get_mass, byref(collider), byref(made), uses=uses)
+    xx, yy, zz, xy, yz, zx = made.inertia
+    centroid = np.array([made.centroid.x, made.centroid.y, made.centroid.z])
+    return Mass(made.volume, centroid, np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]))

@@ -52,6 +52,10 @@ from .queries import Queries
 from .report import Reliability, reliability, warn_unless_guaranteed
 
 
+_Line = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, _c.abut_vec3, _c.abut_vec3, ctypes.c_uint32, ctypes.c_uint32
+)
+_Point = ctypes.CFUNCTYPE(None, ctypes.c_void_p, _c.abut_vec3, ctypes.c_uint32, ctypes.c_uint32)
 _Accept = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
 
 MotionName = Literal["dynamic", "kinematic", "static"]
@@ -196,6 +200,19 @@ class Sweep(NamedTuple):
     """The number of near pairs that cannot be swept: those of bodies that have no triangles."""
     reliability: Reliability
     """The lowest reliability of the containment tests at the start, over all pairs."""
+
+
+class Drawing(NamedTuple):
+    """Lines and points of a world, with colours 0xRRGGBB."""
+
+    lines: Array
+    """(n, 2, 3): both ends of each line."""
+    line_colours: Array
+    line_bodies: Array
+    """(n,): the body of each line; abut.NONE for contacts."""
+    points: Array
+    """(m, 3): contact points."""
+    point_colours: Array
 
 
 class World(Queries, Owner):
@@ -625,6 +642,93 @@ class World(Queries, Owner):
                 said = self._warn(reliability(found.reliability))
                 return Sweep(found.time, times, room["a"], room["b"], room["result"], found.unswept_count, said)
             room = np.empty(found.count, room.dtype)
+
+    def triangles(self, contacts: Array) -> Array:
+        """Returns the triangles (n, 2) that touch at contacts, such as `records` of a step: those of a, then those of
+        b, to look up materials. Bodies without triangles, such as spheres, have abut.NONE. Call it before bodies move.
+
+        >>> import abut
+        >>> world = abut.World()
+        >>> floor = world.add(abut.shape("box", size=(4, 4, 1), segments=2), motion="static")
+        >>> cube = world.add(abut.shape("box", size=0.5, segments=1), [1, 1, 0.74, 0, 0, 0, 1])
+        >>> ball = world.add(abut.Sphere(0.5), [-1, 1, 0.99, 0, 0, 0, 1])
+        >>> step = world.step()
+        >>> triangles = world.triangles(step.records)
+        >>> triangles.shape == (len(step), 2), bool((triangles[step.b == ball, 1] == abut.NONE).all())
+        (True, True)
+        """
+        records = np.ascontiguousarray(contacts, record(_c.abut_contact)).reshape(-1)
+        found = np.empty((len(records), 2), np.uint32)
+        run(
+            lib.abut_world_contact_triangles,
+            self._handle,
+            pointer(records),
+            len(records),
+            pointer(found),
+            uses=self._fields,
+        )
+        return found
+
+    def draw(
+        self,
+        *,
+        shapes: bool = True,
+        boxes: bool = True,
+        contacts: bool = True,
+        crease_angle: float = 0,
+        normal_length: float = 0,
+        plane_size: float = 0,
+    ) -> Drawing:
+        """Returns the edges of bodies, their bounding boxes, and contacts with their normals as lines and points, for
+        debugging. With `crease_angle` only edges of meshes are drawn whose faces differ by more, in radians.
+
+        >>> import abut
+        >>> world = abut.World()
+        >>> cube = world.add(abut.Box(1))
+        >>> ball = world.add(abut.Sphere(1), [1.4, 0, 0, 0, 0, 0, 1])
+        >>> drawing = world.draw(boxes=False)
+        >>> int((drawing.line_bodies == cube).sum()), len(drawing.points), len(drawing.lines) - len(drawing.points)
+        (12, 1, 108)
+        """
+        lines: list[tuple[float, ...]] = []
+        points: list[tuple[float, ...]] = []
+        named: list[tuple[int, int]] = []
+        colours: list[int] = []
+
+        def line(_: Any, p: Any, q: Any, colour: int, body: int) -> None:
+            lines.append((p.x, p.y, p.z, q.x, q.y, q.z))
+            named.append((colour, body))
+
+        def point(_: Any, p: Any, colour: int, body: int) -> None:
+            points.append((p.x, p.y, p.z))
+            colours.append(colour)
+
+        functions = _Line(line), _Point(point)
+        parts = (
+            _c.ABUT_WORLD_DRAW_SHAPES * bool(shapes)
+            | _c.ABUT_WORLD_DRAW_BOXES * bool(boxes)
+            | _c.ABUT_WORLD_DRAW_CONTACTS * bool(contacts)
+        )
+        given = options(
+            _c.abut_world_draw_options,
+            parts=parts,
+            crease_angle=crease_angle,
+            normal_length=normal_length,
+            plane_size=plane_size,
+            line=ctypes.cast(functions[0], ctypes.c_void_p),
+            point=ctypes.cast(functions[1], ctypes.c_void_p),
+        )
+        if parts:
+            run(lib.abut_world_draw, self._handle, byref(given), uses=self._fields)
+            self._raise_problem()
+        names = np.array(named, np.uint32).reshape(-1, 2)
+        return Drawing(
+            np.array(lines, float).reshape(-1, 2, 3),
+            names[:, 0],
+            names[:, 1],
+            np.array(points, float).reshape(-1, 3),
+            np.array(colours, np.uint32),
+        )
 
     # -- save and restore --
 

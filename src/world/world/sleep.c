@@ -22,7 +22,7 @@ void abuti_world_wake(abut_world *world, world_item *item) {
     world->has_woken = world->has_old_asleep = true;
 }
 
-void abuti_world_let_sleep(abut_world *world, world_item *item) {
+static void let_sleep(abut_world *world, world_item *item) {
     if (is_asleep(item))
         return;
     item->filter.traits |= WORLD_IS_ASLEEP;
@@ -54,7 +54,7 @@ abut_status abut_world_set_asleep(abut_world *world, const uint32_t *ids, size_t
     for (size_t i = 0; i < count; i++) {
         world_item *item = &world_items(world)[ids ? abut_world_index(ids[i]) : i];
         if (asleep)
-            abuti_world_let_sleep(world, item);
+            let_sleep(world, item);
         else
             abuti_world_wake(world, item);
     }
@@ -84,7 +84,7 @@ void abuti_world_suspend_sleep(abut_world *world) {
 void abuti_world_resume_sleep(abut_world *world) {
     for (size_t i = 0; i < world->items.count; i++)
         if (world_items(world)[i].used && world_items(world)[i].sleeps_later)
-            abuti_world_let_sleep(world, &world_items(world)[i]);
+            let_sleep(world, &world_items(world)[i]);
     if (world->has_woken)
         abuti_world_changed(world, true);
 }

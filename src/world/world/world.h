@@ -467,9 +467,8 @@ void abuti_world_clear_ignored(abut_world *world, uint32_t id);
 
 /* ---- sleep.c ---- */
 
-/* Sets the flag of an item. The caller then calls abuti_world_changed(). */
+/* Clears the flag of an item. The caller then calls abuti_world_changed(). */
 void abuti_world_wake(abut_world *world, world_item *item);
-void abuti_world_let_sleep(abut_world *world, world_item *item);
 /* Wakes all items, and lets those sleep again that slept, or whose flag is set. */
 void abuti_world_suspend_sleep(abut_world *world);
 void abuti_world_resume_sleep(abut_world *world);

@@ -384,7 +384,8 @@ typedef struct abut_world_impacts {
     double *times; /* null, or an array with an element for each pose of the call: receives the safe
                     * fraction of each item, at least `time`. All of them may move on to their own
                     * times, with the guarantee of `time`. Items whose paths are near each other and
-                    * which both move have equal times, if one of them must stop */
+                    * which both move have equal times, if one of them must stop. An item that ends
+                    * where it is has the time 1 */
 } abut_world_impacts;
 
 ABUT_DEFAULT(abut_world_impacts)

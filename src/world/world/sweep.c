@@ -386,24 +386,26 @@ static void sweep_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Sets the safe times of all items that move. */
+/* Sets the safe times of all items; 1 for those that end where they are. */
 static void set_safe_times(const abut_world *world) {
     const world_swept *swept = world->swept.data;
     const abut_world_pair *pairs = world->sweep_pairs.data;
     world_sweep *sweeps = world->sweeps.data;
     bool changed = true;
-    for (size_t i = 0; i < world->items.count; i++)
+    for (size_t i = 0; i < world->items.count; i++) {
         sweeps[i].time = 1;
+        sweeps[i].moves &=
+            memcmp(&sweeps[i].from->pose, &sweeps[i].to->pose, sizeof sweeps[i].to->pose) != 0;
+    }
     for (bool backward = false; changed; backward = !backward) {
         changed = false;
         for (size_t i = 0; i < world->sweep_pairs.count; i++) {
             const size_t which = backward ? world->sweep_pairs.count - 1 - i : i;
-            world_sweep *a = &sweeps[pairs[which].a], *b = &sweeps[pairs[which].b];
-            if (has_sensor(&world_items(world)[pairs[which].a],
-                           &world_items(world)[pairs[which].b]))
+            const abut_world_pair *pair = &pairs[which];
+            world_sweep *a = &sweeps[pair->a], *b = &sweeps[pair->b];
+            if (has_sensor(&world_items(world)[pair->a], &world_items(world)[pair->b]))
                 continue;
-            const double time = real_min(swept[which].safe,
-                                         real_min(a->moves ? a->time : 1, b->moves ? b->time : 1));
+            const double time = real_min(swept[which].safe, real_min(a->time, b->time));
             changed |= (a->moves && time < a->time) || (b->moves && time < b->time);
             a->time = a->moves ? time : 1;
             b->time = b->moves ? time : 1;

@@ -11,7 +11,10 @@
  * Contacts of pairs at rest are kept, so all bodies move in each step, together. Two cases
  * measure this: 1,000 rings of 512 triangles in contact, all of which get their poses in each
  * step; one pose differs from the step before, or none. Two more move a ball far from them, and
- * compute contacts and events: of all rings, or of rings that are asleep. */
+ * compute contacts and events: of all rings, or of rings that are asleep.
+ *
+ * Sweeps of the pen: all bodies move and turn by about 0.001, as at rest in a solver, and ten fly
+ * through it by three times their size. */
 #include "bench.h"
 
 #include <math.h>
@@ -30,11 +33,13 @@ enum {
     SENSORS,
     AWAKE,
     ASLEEP,
+    SWEEP,
     PAIRS,
     PAIRS_10000
 };
-enum { MODELS = 5, WALLS = 5 };
+enum { MODELS = 5, WALLS = 5, FAST = 10 };
 
+#define ROOM 16384          /* impacts */
 #define SMALL_SHIFT 0x1p-20 /* per step; no contacts begin or end by it */
 
 typedef struct world_data {
@@ -55,10 +60,14 @@ typedef struct world_data {
     size_t event_room;
     uint64_t pairs;
     uint32_t bodies, round;
+    abut_pose *ends; /* of sweeps */
+    double *times;
+    abut_world_impact *impacts;
+    uint64_t impact_count;
 } world_data;
 
 static bool is_pen(int variant) {
-    return variant == PEN_100 || variant == PEN_1000 || variant == SENSORS;
+    return variant == PEN_100 || variant == PEN_1000 || variant == SENSORS || variant == SWEEP;
 }
 
 static bool is_crowd(int variant) {
@@ -237,6 +246,24 @@ static abut_status make_pen(world_data *data) {
     return ABUT_OK;
 }
 
+/* Where bodies are at the end of a sweep. */
+static void make_ends(bench_state *state, world_data *data) {
+    uint64_t random = 12;
+    data->ends = bench_array(state, data->bodies, sizeof *data->ends);
+    data->times = bench_array(state, data->bodies, sizeof *data->times);
+    data->impacts = bench_array(state, ROOM, sizeof *data->impacts);
+    for (uint32_t i = 0; i < data->bodies; i++) {
+        const double by = i % (data->bodies / FAST) == 0 ? 3 : 1e-3;
+        abut_pose *end = &data->ends[i];
+        *end = data->poses[i];
+        end->translation.x += bench_random_real(&random, -by, by);
+        end->translation.y += bench_random_real(&random, -by, by);
+        end->translation.z += bench_random_real(&random, -by, by);
+        end->rotation.x += bench_random_real(&random, -1e-3, 1e-3);
+        end->rotation.y += bench_random_real(&random, -1e-3, 1e-3);
+    }
+}
+
 static abut_status make_trees(bench_state *state, world_data *data) {
     abut_shape ring = abut_shape_default(ABUT_SHAPE_TORUS);
     const bool crowd = is_crowd(state->which->variant);
@@ -326,7 +353,13 @@ static abut_status world_setup(bench_state *state) {
     TRY(make_world(state, data));
     if (variant == DEVICE_REDUCED)
         TRY(send_poses(state, data));
-    if (variant >= PAIRS) {
+    if (variant == SWEEP) { /* engines compute contacts, then sweep */
+        abut_contacts none = {.size = sizeof none, .capacity = 0};
+        make_ends(state, data);
+        if (abut_world_contacts(data->world, &none) != ABUT_ERROR_BUFFER)
+            return bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
+    }
+    if (variant >= SWEEP) {
         state->elements = data->bodies;
         return ABUT_OK;
     }
@@ -348,6 +381,17 @@ static abut_status world_setup(bench_state *state) {
     state->elements = (double)data->pairs;
     return variant == ASLEEP ? abut_world_set_asleep(data->world, NULL, data->bodies, true)
                              : ABUT_OK;
+}
+
+static abut_status sweep_run(world_data *data) {
+    abut_world_impacts found = abut_world_impacts_default();
+    found.list = data->impacts;
+    found.capacity = ROOM;
+    found.times = data->times;
+    TRY(abut_world_sweep(data->world, NULL, abut_array_host(data->ends), data->bodies, NULL,
+                         &found));
+    data->impact_count = found.count;
+    return ABUT_OK;
 }
 
 /* Moves one body, or all of them in the same way, forward and back. */
@@ -375,6 +419,8 @@ static abut_status world_run(bench_state *state) {
     world_data *data = state->data;
     if (state->which->variant == AWAKE || state->which->variant == ASLEEP)
         return run_beside_rings(data);
+    if (state->which->variant == SWEEP)
+        return sweep_run(data);
     move_on(state, data);
     abut_array poses = data->there ? abut_array_buffer(data->there) : abut_array_host(data->poses);
     TRY(abut_world_set_poses(data->world, NULL, poses, data->bodies));
@@ -400,7 +446,9 @@ static abut_status world_finish(bench_state *state) {
     world_data *data = state->data;
     uint64_t pairs = data->pairs;
     state->hash = bench_hash(0, &pairs, sizeof pairs);
-    if (state->which->variant < PAIRS) {
+    if (state->which->variant == SWEEP)
+        state->hash = bench_hash(0, &data->impact_count, sizeof data->impact_count);
+    if (state->which->variant < SWEEP) {
         abut_contacts found = {.size = sizeof found, .list = data->list, .capacity = data->room};
         const bool sleeps = state->which->variant == ASLEEP;
         if (state->which->variant != AWAKE && !sleeps)
@@ -417,13 +465,15 @@ static abut_status world_finish(bench_state *state) {
         }
     }
     last_pairs = data->pairs;
-    last_contacts = data->count;
+    last_contacts = state->which->variant == SWEEP ? data->impact_count : data->count;
     return ABUT_OK;
 }
 
 static void world_print_details(const bench_case *which, const bench_result *result) {
     (void)result;
-    if (which->variant >= PAIRS)
+    if (which->variant == SWEEP)
+        printf("    %zu impacts\n", last_contacts);
+    else if (which->variant >= PAIRS)
         printf("    %zu pairs\n", last_pairs);
     else
         printf("    %zu pairs, %zu contacts\n", last_pairs, last_contacts);
@@ -447,6 +497,7 @@ const bench_case bench_world_cases[] = {
     WORLD("world/sensors-1000", SENSORS, "pair", 0),
     WORLD("world/awake-1000", AWAKE, "body", 0),
     WORLD("world/asleep-1000", ASLEEP, "body", 0),
+    WORLD("world/sweep-1000", SWEEP, "body", 0),
     WORLD("world/pairs-3000", PAIRS, "body", 1),
     WORLD("world/pairs-10000", PAIRS_10000, "body", 0),
     WORLD("world/device-teapots", DEVICE, "pair", 3),

@@ -222,8 +222,6 @@ bool mesh_dispatcher::sweep(btScalar seconds) {
     } while (status == ABUT_ERROR_BUFFER);
     for (uint64_t i = 0; i < found.count && !status; i++) {
         const abut_world_impact &m = impacts[i];
-        if (!(m.result.time > 0))
-            continue; // it has contacts
         btVector3 closing(0, 0, 0);
         for (const uint32_t id : {m.a, m.b}) {
             const btRigidBody *body = btRigidBody::upcast(bodies[id]);
@@ -232,10 +230,9 @@ bool mesh_dispatcher::sweep(btScalar seconds) {
             const btVector3 arm = to_bullet(m.result.point) - body->getWorldTransform().getOrigin();
             closing += body->getVelocityInLocalPoint(arm) * btScalar(id == m.a ? -1 : 1);
         }
-        const double speed = closing.dot(to_bullet(m.result.normal));
-        if (speed > 0)
-            add_point(m.a, m.b, m.result.point, m.result.normal, -m.result.time * speed * seconds,
-                      {m.a, m.b, ~uint64_t(0)});
+        const double gap = m.result.time * closing.dot(to_bullet(m.result.normal)) * seconds;
+        if (gap > 0.5 * margin) // nearer ones are contacts already
+            add_point(m.a, m.b, m.result.point, m.result.normal, -gap, {m.a, m.b, ~uint64_t(0)});
     }
     return !status;
 }

@@ -199,8 +199,9 @@ static abut_status sweep_fast_bodies(world *w) {
         const abut_world_impact *m = &w->impacts[i];
         const abut_sweep_rigid_result *touch = &m->result;
         double speed = -closing(&w->things[m->b], &w->things[m->a], touch->point, touch->normal);
-        if (speed > 0 && touch->time > 0)
-            add_pair_joint(w, m->a, m->b, touch->point, touch->normal, -touch->time * speed * STEP);
+        const double gap = touch->time * speed * STEP;
+        if (gap > 0.5 * MARGIN) /* nearer ones are contacts already */
+            add_pair_joint(w, m->a, m->b, touch->point, touch->normal, -gap);
     }
     return ABUT_OK;
 }

@@ -445,7 +445,8 @@ typedef struct abut_world_impacts {
     double *times; /* null, or an array with an element for each pose of the call: receives the safe
                     * fraction of each item, at least `time`. All of them may move on to their own
                     * times, with the guarantee of `time`. Items whose paths are near each other and
-                    * which both move have equal times, if one of them must stop */
+                    * which both move have equal times, if one of them must stop. An item that ends
+                    * where it is has the time 1 */
 } abut_world_impacts;
 
 ABUT_DEFAULT(abut_world_impacts)
@@ -481,6 +482,8 @@ ABUT_DEFAULT(abut_world_sweep_options)
  * impacts->time no pair is deeper than at the start by more than the slack. If no point of an item
  * moves by more than twice the slack relative to the other item before that time, the time is 0. It
  * is also 0 if the shift does not separate the pair, as for interlocked bodies.
+ * If abut_world_contacts() has computed the contacts at the current poses, those of exact pairs are
+ * used, which takes half the time.
  *
  * With options->allowed_depth, items are shifted by that depth if it is larger, and pairs that
  * touch later are shifted along the normal of the impact and swept again. So bodies that a solver

@@ -152,6 +152,12 @@ TEST(items_stop_by_themselves) {
     assert_true(times[0] == 1 && times[1] == 1 && fabs(times[2] - 0.5) < 1e-3);
     assert_true(times[3] == times[4] && times[3] > 0.2 && times[3] <= 0.5 / 0.8);
     assert_true(to.time == fmin(times[2], times[3]));
+    /* One that stays where it is does not stop others, and is not stopped by them. */
+    const abut_pose still[] = {at(20, 0, 6), at(10, 0, 1), at(0, 0, 2), at(43, 0.2, -1),
+                               at(42, 0, 3)};
+    assert_ok(abut_world_sweep(world, ids, abut_array_host(still), 5, NULL, &to));
+    assert_true(times[0] == 1 && times[1] == 1 && times[2] == 1 && times[4] == 1);
+    assert_true(times[3] > 0.2 && times[3] <= 0.5 / 0.8);
     /* If the list is too small, nothing else is written. */
     to.capacity = 0;
     times[0] = 77;

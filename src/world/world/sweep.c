@@ -215,19 +215,36 @@ static abut_status create_character_core(abut_context *context, world_item *item
 
 /* ---- pairs that may overlap ---- */
 
-/* A shift of a that exceeds the depth of every patch, or `depth`, by `more`, nearly the shortest
+/* A shift of a that exceeds the depth of every contact, or `depth`, by `more`, nearly the shortest
  * one: projections onto one half-space after the other. It need not separate the pair, because a
  * sweep from there verifies it. */
-static vec3 separating_shift(const abut_patches *found, double depth, double more) {
+static vec3 separating_shift(const abut_contact *contacts, uint64_t count, double depth,
+                             double more) {
     vec3 shift = v3(0, 0, 0);
     for (int round = 0; round < SHIFT_ROUNDS; round++)
-        for (uint64_t i = 0; i < found->patches.count; i++) {
-            const abut_patch *p = &found->patches.list[i];
-            const double lacks = real_max(p->depth, depth) + more - v3_dot(shift, p->normal);
+        for (uint64_t i = 0; i < count; i++) {
+            const abut_contact *c = &contacts[i];
+            const double lacks = real_max(c->depth, depth) + more - v3_dot(shift, c->normal);
             if (lacks > 0)
-                shift = v3_along(shift, lacks, p->normal);
+                shift = v3_along(shift, lacks, c->normal);
         }
     return shift;
+}
+
+static int compare_touch(const void *key, const void *element) {
+    const world_touch *touch = element;
+    const abut_world_pair pair = {touch->event.a, touch->event.b};
+    return world_compare_pairs(key, &pair);
+}
+
+/* The contacts of a pair at the current poses, if the world has them and they are exact. */
+static const abut_contact *known_contacts(const abut_world *world, const abut_world_pair *pair,
+                                          uint64_t *count) {
+    const world_touch *touch = world->has_contacts
+                                   ? world_find(&world->touches, pair, sizeof *touch, compare_touch)
+                                   : NULL;
+    *count = touch && touch->event.method == ABUT_WORLD_EXACT ? touch->event.count : 0;
+    return *count ? (const abut_contact *)world->contacts.data + touch->event.first : NULL;
 }
 
 /* An item for contacts of surfaces: a character is the body of its surface. */
@@ -241,9 +258,16 @@ static world_item contact_item(const world_item *item) {
 }
 
 /* A shift that separates a pair which touches at the start, by the slack; 0 if there is none. */
-static abut_status find_shift(const step_sweep *s, const world_item *a, const world_item *b,
-                              double slack, vec3 *shift) {
-    const double separation = s->options.separation;
+static abut_status find_shift(const step_sweep *s, const abut_world_pair *pair, double slack,
+                              vec3 *shift) {
+    const world_item *a = &world_items(s->world)[pair->a], *b = &world_items(s->world)[pair->b];
+    const double separation = s->options.separation, depth = allowed_depth(s, a, b) - separation;
+    uint64_t count;
+    const abut_contact *known = known_contacts(s->world, pair, &count);
+    if (known && !(separation > world_pair_margin(a, b))) {
+        *shift = separating_shift(known, count, depth, separation + slack);
+        return ABUT_OK;
+    }
     const world_item both[2] = {contact_item(a), contact_item(b)};
     abuti_vector list = {0}, contacts = {0};
     abut_patches found = abut_patches_default();
@@ -258,8 +282,8 @@ static abut_status find_shift(const step_sweep *s, const world_item *a, const wo
         status = abuti_world_collide(&abuti_world_exact, &call, &contacts, &list, &found);
     }
     *shift = v3(0, 0, 0);
-    if (!status && found.patches.count)
-        *shift = separating_shift(&found, allowed_depth(s, a, b) - separation, separation + slack);
+    if (!status)
+        *shift = separating_shift(contacts.data, found.contacts.count, depth, separation + slack);
     ABUTI_RELEASE(s->world->context, list.data, contacts.data);
     return status;
 }
@@ -286,7 +310,7 @@ static abut_status sweep_shifted(const step_sweep *s, const abut_world_pair *pai
     vec3 shift = v3(0, 0, 0);
     abut_status status = ABUT_OK;
     if (is_start)
-        status = find_shift(s, a, b, slack, &shift);
+        status = find_shift(s, pair, slack, &shift);
     else
         shift = shift_along_normal(s, a, b, &turn, touch);
     const double length = v3_length(shift);
@@ -362,24 +386,26 @@ static void sweep_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Sets the safe times of all items that move. */
+/* Sets the safe times of all items; 1 for those that end where they are. */
 static void set_safe_times(const abut_world *world) {
     const world_swept *swept = world->swept.data;
     const abut_world_pair *pairs = world->sweep_pairs.data;
     world_sweep *sweeps = world->sweeps.data;
     bool changed = true;
-    for (size_t i = 0; i < world->items.count; i++)
+    for (size_t i = 0; i < world->items.count; i++) {
         sweeps[i].time = 1;
+        sweeps[i].moves &=
+            memcmp(&sweeps[i].from->pose, &sweeps[i].to->pose, sizeof sweeps[i].to->pose) != 0;
+    }
     for (bool backward = false; changed; backward = !backward) {
         changed = false;
         for (size_t i = 0; i < world->sweep_pairs.count; i++) {
             const size_t which = backward ? world->sweep_pairs.count - 1 - i : i;
-            world_sweep *a = &sweeps[pairs[which].a], *b = &sweeps[pairs[which].b];
-            if (has_sensor(&world_items(world)[pairs[which].a],
-                           &world_items(world)[pairs[which].b]))
+            const abut_world_pair *pair = &pairs[which];
+            world_sweep *a = &sweeps[pair->a], *b = &sweeps[pair->b];
+            if (has_sensor(&world_items(world)[pair->a], &world_items(world)[pair->b]))
                 continue;
-            const double time = real_min(swept[which].safe,
-                                         real_min(a->moves ? a->time : 1, b->moves ? b->time : 1));
+            const double time = real_min(swept[which].safe, real_min(a->time, b->time));
             changed |= (a->moves && time < a->time) || (b->moves && time < b->time);
             a->time = a->moves ? time : 1;
             b->time = b->moves ? time : 1;

@@ -198,7 +198,9 @@ class Worlds(unittest.TestCase):
         pose[:, 1, 3] += 1
         world.set_positions(who, pose=pose)
         self.assertEqual(len(world.step()), 0)
-        self.assertEqual(world.sweep({ground: [0, 2, 0, 0, 0, 0, 1]}).unswept_count, 1)
+        swept = world.sweep({ground: [0, 2, 0, 0, 0, 0, 1]})
+        self.assertEqual((swept.unswept_count, len(swept.a)), (0, 1))
+        self.assertTrue(0 < swept.time < 1)
         for wrong in (
             lambda: world.set_positions(who, figure.skin(pose)),
             lambda: world.set_positions(who, pose=pose[1:]),

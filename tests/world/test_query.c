@@ -748,6 +748,35 @@ TEST(progress_may_query_again) {
     abut_context_destroy(context);
 }
 
+static bool cancel(void *user, const char *stage, double fraction) {
+    (void)user;
+    (void)fraction;
+    return strcmp(stage, "queries") != 0;
+}
+
+TEST(progress_may_cancel) {
+    abut_context *context = test_watched(cancel, NULL);
+    abut_world *world;
+    enum { COUNT = 300 };
+    static abut_world_hit hits[COUNT];
+    abut_ray rays[COUNT];
+    test_random random = {8};
+    abut_world_item item = mesh_item(&things[2], abut_pose_identity());
+    const double interval = abuti_progress_interval;
+    for (int i = 0; i < COUNT; i++)
+        rays[i] = random_ray(&random, 2);
+    assert_ok(abut_world_create(context, NULL, &world));
+    add(world, &item);
+    assert_ok(abut_world_prepare_queries(world));
+    abuti_progress_interval = 0;
+    const abut_status status =
+        abut_world_ray_first(world, abut_array_host(rays), COUNT, HUGE_VAL, NULL, hits, NULL);
+    abuti_progress_interval = interval;
+    assert_int_equal(status, ABUT_ERROR_CANCELLED);
+    abut_world_destroy(world);
+    abut_context_destroy(context);
+}
+
 int main(void) {
     return test_run(make_things, free_things);
 }

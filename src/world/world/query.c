@@ -9,6 +9,8 @@
  */
 #include "world/query.h"
 
+#include "bvh/bvh.h"
+
 /* ---- preparation ---- */
 
 const abut_bvh *abuti_query_bvh(const world_item *item) {
@@ -71,6 +73,9 @@ static abut_status list_items(abut_world *world) {
             status = append_id(world, &queries->planes, i);
         else if (is_body && !abuti_query_bvh(item))
             status = append_id(world, &queries->unseen, i);
+        else if (abuti_query_bvh(item)) /* makes sure that the CPU has its arrays */
+            status = abuti_bvh_check("abut_world_prepare_queries", abuti_query_bvh(item), item,
+                                     "an item");
     }
     queries->is_listed = !status;
     return status;

@@ -724,6 +724,8 @@ static bool query_again(void *user, const char *stage, double fraction) {
 
 TEST(progress_may_query_again) {
     uint32_t called = 0;
+    const double interval = abuti_progress_interval;
+    abuti_progress_interval = 0;
     abut_context *context = test_watched(query_again, &called);
     abut_world *world;
     enum { COUNT = 300 };
@@ -738,8 +740,6 @@ TEST(progress_may_query_again) {
     assert_ok(abut_world_prepare_queries(world));
     watched_world = world;
     nested_status = ABUT_ERROR_ARGUMENT;
-    const double interval = abuti_progress_interval;
-    abuti_progress_interval = 0;
     assert_ok(
         abut_world_ray_first(world, abut_array_host(rays), COUNT, HUGE_VAL, NULL, hits, NULL));
     abuti_progress_interval = interval;
@@ -763,12 +763,12 @@ TEST(progress_may_cancel) {
     test_random random = {8};
     abut_world_item item = mesh_item(&things[2], abut_pose_identity());
     const double interval = abuti_progress_interval;
+    abuti_progress_interval = 0;
     for (int i = 0; i < COUNT; i++)
         rays[i] = random_ray(&random, 2);
     assert_ok(abut_world_create(context, NULL, &world));
     add(world, &item);
     assert_ok(abut_world_prepare_queries(world));
-    abuti_progress_interval = 0;
     const abut_status status =
         abut_world_ray_first(world, abut_array_host(rays), COUNT, HUGE_VAL, NULL, hits, NULL);
     abuti_progress_interval = interval;

@@ -39,10 +39,11 @@
  *
  * Lifetime and threads: a world keeps references to the objects of its items, so these may be
  * destroyed in any order. Only one thread at a time may use a world; functions below that are "not
- * thread-safe" have this restriction. A world uses the threads, the progress callback and the
- * cancellation of its own context, whatever the contexts of its meshes are. While a function of a
- * world calls the progress callback, the callback must not use or destroy that world. Functions
- * that it calls on the world return ABUT_ERROR_ARGUMENT.
+ * thread-safe" have this restriction. Several threads may query one world: <abut/world_query.h>. A
+ * world uses the threads, the progress callback and the cancellation of its own context, whatever
+ * the contexts of its meshes are. While a function of a world calls the progress callback, the
+ * callback must not use or destroy that world. Functions that it calls on the world return
+ * ABUT_ERROR_ARGUMENT.
  */
 #ifndef ABUT_WORLD_H
 #define ABUT_WORLD_H

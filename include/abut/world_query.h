@@ -75,8 +75,9 @@ ABUT_DEFAULT(abut_world_query_options)
 typedef struct abut_world_query_report {
     size_t size;                  /* sizeof(abut_world_query_report), set by the default function */
     uint64_t unseen_count;        /* items that the filter accepts but that queries cannot see */
-    abut_reliability reliability; /* lowest level of all pairs that were tested for containment;
-                                   * guaranteed for rays and points */
+    abut_reliability reliability; /* lowest level of all pairs that an overlap test has tested, and
+                                   * of all results of distances and casts; guaranteed for rays
+                                   * and points */
 } abut_world_query_report;
 
 ABUT_DEFAULT(abut_world_query_report)
@@ -206,8 +207,8 @@ ABUT_API abut_status abut_world_cast_first(const abut_world *world, const abut_c
                                            const abut_sweep_rigid_options *sweep,
                                            const abut_world_query_options *options,
                                            abut_world_cast *hits, abut_world_query_report *report);
-/* Tests whether each collider has an impact; any[i] belongs to colliders[i]. The report has no
- * reliability. Otherwise as abut_world_cast_first(). Thread-safe. */
+/* Tests whether each collider has an impact; any[i] belongs to colliders[i]. The reliability in the
+ * report is guaranteed. Otherwise as abut_world_cast_first(). Thread-safe. */
 ABUT_API abut_status abut_world_cast_any(const abut_world *world, const abut_collider *colliders,
                                          const abut_pose *ends, size_t count,
                                          const abut_sweep_rigid_options *sweep,

@@ -28,7 +28,7 @@ METHODS = {"map", "layers", "radial"}
 METHOD_FILE = re.compile(r"src/world/world/(method_\w+|mesh_method)\.c")
 
 # Public headers of modules with another name.
-HEADERS = {"frames": "io"}
+HEADERS = {"frames": "io", "world_query": "world"}
 
 # "includer": {"included", ...}; a folder of src, or a file of apps, bench and examples.
 EXCEPTIONS = {

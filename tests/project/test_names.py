@@ -20,6 +20,7 @@ NOUNS = {
     "field": "interpolation combination",
     "picture": "mesh_style",
     "sweep": "impact",
+    "world_query": "world",
 }
 # Folders and pages that are still to be made.
 MISSING = set()
@@ -31,7 +32,7 @@ source = pathlib.Path(sys.argv[2])
 FOLDERS = {path.name for group in ("src/*", "apps/draw", "apps/demos") for path in source.glob(f"{group}/*") if path.is_dir()}
 # Readers and writers of <abut/mesh.h>, <abut/frames.h> and <abut/character.h>; figures of <abut/character.h>.
 PRIVATE = {"io", "mannequin"}
-FOLDER_OF = {"frames": "io"}  # folders of headers with another name
+FOLDER_OF = {"frames": "io", "world_query": "world"}  # folders of headers with another name
 problems = []
 functions = 0
 headers = sorted(path for path in (source / "include/abut").glob("*.h") if path.stem != "abut")

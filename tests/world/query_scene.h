@@ -20,8 +20,9 @@ static inline bool is_solid(const abut_world_item *item) {
 
 static inline abut_triangle mesh_triangle(const abut_mesh *mesh, uint32_t triangle) {
     abut_triangle t;
+    const uint32_t *corner = abut_mesh_indices(mesh) + 3 * (size_t)triangle;
     for (int k = 0; k < 3; k++)
-        t.corner[k] = abuti_mesh_position(mesh, abut_mesh_indices(mesh)[3 * triangle + (uint32_t)k]);
+        t.corner[k] = abuti_mesh_position(mesh, corner[k]);
     return t;
 }
 

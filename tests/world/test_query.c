@@ -724,6 +724,8 @@ static bool query_again(void *user, const char *stage, double fraction) {
 
 TEST(progress_may_query_again) {
     uint32_t called = 0;
+    const double interval = abuti_progress_interval;
+    abuti_progress_interval = 0;
     abut_context *context = test_watched(query_again, &called);
     abut_world *world;
     enum { COUNT = 300 };
@@ -738,12 +740,39 @@ TEST(progress_may_query_again) {
     assert_ok(abut_world_prepare_queries(world));
     watched_world = world;
     nested_status = ABUT_ERROR_ARGUMENT;
-    const double interval = abuti_progress_interval;
-    abuti_progress_interval = 0;
     assert_ok(
         abut_world_ray_first(world, abut_array_host(rays), COUNT, HUGE_VAL, NULL, hits, NULL));
     abuti_progress_interval = interval;
     assert_true(called && nested_status == ABUT_OK);
+    abut_world_destroy(world);
+    abut_context_destroy(context);
+}
+
+static bool cancel(void *user, const char *stage, double fraction) {
+    (void)user;
+    (void)fraction;
+    return strcmp(stage, "queries") != 0;
+}
+
+TEST(progress_may_cancel) {
+    abut_context *context = test_watched(cancel, NULL);
+    abut_world *world;
+    enum { COUNT = 300 };
+    static abut_world_hit hits[COUNT];
+    abut_ray rays[COUNT];
+    test_random random = {8};
+    abut_world_item item = mesh_item(&things[2], abut_pose_identity());
+    const double interval = abuti_progress_interval;
+    abuti_progress_interval = 0;
+    for (int i = 0; i < COUNT; i++)
+        rays[i] = random_ray(&random, 2);
+    assert_ok(abut_world_create(context, NULL, &world));
+    add(world, &item);
+    assert_ok(abut_world_prepare_queries(world));
+    const abut_status status =
+        abut_world_ray_first(world, abut_array_host(rays), COUNT, HUGE_VAL, NULL, hits, NULL);
+    abuti_progress_interval = interval;
+    assert_int_equal(status, ABUT_ERROR_CANCELLED);
     abut_world_destroy(world);
     abut_context_destroy(context);
 }

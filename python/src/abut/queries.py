@@ -26,7 +26,7 @@ from .mesh import Mesh, _rays, collider_of, mesh_of
 from .report import reliability
 
 
-NOBODY = -1
+NO_BODY = -1
 """The number of the body if there is none."""
 
 Find = Literal["first", "any", "all"]
@@ -104,7 +104,7 @@ class WorldCasts(NamedTuple):
 
 def _bodies(ids: Array) -> Array:
     found = ids.astype(np.int64)
-    found[ids == _c.ABUT_NONE] = NOBODY
+    found[ids == _c.ABUT_NONE] = NO_BODY
     return found
 
 
@@ -134,11 +134,11 @@ class _Filter:
         if len(self.ignored):
             self.made.ignored = pointer(self.ignored)
         if accept is not None:
-            ask = accept
+            accepts = accept
 
             def answer(user: Any, body: int) -> bool:
                 try:
-                    return self.problem is None and bool(ask(body))
+                    return self.problem is None and bool(accepts(body))
                 except BaseException as problem:  # an exception must not leave a callback
                     self.problem = problem
                     return False

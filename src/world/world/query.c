@@ -9,6 +9,8 @@
  */
 #include "world/query.h"
 
+#include "bvh/bvh.h"
+
 /* ---- preparation ---- */
 
 const abut_bvh *abuti_query_bvh(const world_item *item) {
@@ -71,6 +73,9 @@ static abut_status list_items(abut_world *world) {
             status = append_id(world, &queries->planes, i);
         else if (is_body && !abuti_query_bvh(item))
             status = append_id(world, &queries->unseen, i);
+        else if (abuti_query_bvh(item)) /* makes sure that the CPU has its arrays */
+            status = abuti_bvh_check("abut_world_prepare_queries", abuti_query_bvh(item), item,
+                                     "an item");
     }
     queries->is_listed = !status;
     return status;
@@ -147,6 +152,7 @@ abut_status abuti_query_check_offsets(const char *function, const uint64_t *offs
 static void run_chunk(void *data, size_t chunk, size_t begin, size_t end) {
     const world_query *q = data;
     query_chunk *to = &q->chunks[chunk];
+    abuti_set_fraction((double)begin / (double)q->count);
     for (size_t i = begin; i < end && !to->status; i++) {
         const size_t before = to->results.count;
         to->status = q->run(q, i, to);
@@ -175,9 +181,10 @@ static abut_status run_chunks(world_query *q, size_t *chunks) {
     for (size_t i = 0; i < *chunks; i++)
         q->chunks[i].reliability =
             abuti_guaranteed("No containment was decided, or all were decided exactly.");
-    abut_status status = ABUT_OK;
-    if (q->count)
+    abut_status status = q->count > 1 ? abuti_progress(context, "queries", 0) : ABUT_OK;
+    if (q->count && !status)
         status = abuti_parallel_try(context, "queries", q->count, q->grain, run_chunk, q);
+    abuti_set_fraction(0);
     for (size_t i = 0; i < *chunks && !status; i++)
         if (q->chunks[i].status) { /* repeated on this thread for the error message */
             query_chunk again = {.status = ABUT_OK};

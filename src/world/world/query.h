@@ -94,6 +94,10 @@ query_region abuti_query_distance_region(box3 box, double limit);
 /* Boxes that a moving box touches; the bound is the first parameter from 0 on. */
 query_region abuti_query_path_region(box3 box, vec3 shift, double limit);
 
+/* The parameters from 0 to the limit at which the moving box touches a box; false if there are
+ * none. */
+bool abuti_query_path_interval(const query_region *region, const box3 *box, double interval[2]);
+
 typedef abut_status query_visit(void *data, uint32_t id, query_region *region);
 /* Visits all items that the filter accepts and whose bounds are at most the limit; those with small
  * bounds first, as far as the trees determine them. Planes are always visited. Ends with the first

@@ -18,6 +18,7 @@
 enum { CASTS_PER_CHUNK = 1 };
 
 #define CORE_EXCESS 0.004    /* of a radius: bound of what cores add, as ROUND_SLACK of sweep.c */
+#define PART_ROUNDING 1e-15  /* of the time in a part of a path */
 #define DISTANCE_EXCESS 1e-3 /* of separation and tolerance: abut_sweep_rigid() */
 
 typedef enum cast_mode { CAST_MODE_FIRST, CAST_MODE_ANY, CAST_MODE_ALL } cast_mode;
@@ -37,6 +38,8 @@ typedef struct shape_cast {
     query_collider collider;
     sweep_shape shape;
     abuti_step step;
+    abuti_path path;
+    query_region region; /* that the collider passes */
     abut_world_cast first;
     query_chunk *chunk;
 } shape_cast;
@@ -84,16 +87,36 @@ static abut_status cast_at_plane(shape_cast *c, const world_item *item,
     return status;
 }
 
-static abut_status cast_at_shape(shape_cast *c, const world_item *item,
+/* Sweeps only the part of the path in which the boxes overlap. If they touch at its start, which is
+ * possible only within the tolerance, the whole path determines the normal. */
+static abut_status cast_at_shape(shape_cast *c, const world_item *item, double best,
                                  abut_sweep_rigid_result *result) {
     const abuti_step still = {item->at.pose, item->at.pose};
     sweep_shape other;
     abut_bvh *core = NULL;
+    abuti_step part = c->step;
+    double interval[2] = {0, 1};
+    query_region whole = c->region;
+    whole.limit = 1;
+    if (best == 0) /* only a touch at the start matters */
+        part.to = part.from;
+    else if (!abuti_query_path_interval(&whole, &item->at.box, interval))
+        return ABUT_OK;
+    if (interval[0] > 0)
+        part.from = abuti_path_pose(&c->path, interval[0]);
+    if (interval[1] < 1 && best > 0)
+        part.to = abuti_path_pose(&c->path, interval[1]);
     abut_status status = find_shape(c, false);
     if (!status)
         status = find_item_shape(c->q, item, &core, &other);
     if (!status)
+        status = abuti_sweep_shapes(&c->shape, &part, &other, &still, &c->in->sweep, result);
+    if (!status && result->hit && !(result->time > 0) && interval[0] > 0)
         status = abuti_sweep_shapes(&c->shape, &c->step, &other, &still, &c->in->sweep, result);
+    else if (!status && result->hit) /* rounded down */
+        result->time =
+            real_max(interval[0], interval[0] + result->time * (interval[1] - interval[0]) *
+                                                    (1 - PART_ROUNDING));
     abut_bvh_destroy(core);
     return status;
 }
@@ -117,10 +140,12 @@ static abut_status cast_at_item(void *data, uint32_t id, query_region *region) {
     hit.result = (abut_sweep_rigid_result){.time = 1,
                                            .triangle = {ABUT_NONE, ABUT_NONE},
                                            .reliability = abuti_pair_reliability_of(0)};
-    if (is_body && !abuti_query_bvh(item))
+    const double best = c->first.id == ABUT_NONE ? 1 : c->first.result.time;
+    if ((is_body && !abuti_query_bvh(item)) || (best == 0 && id > c->first.id))
         return ABUT_OK;
-    abut_status status = item->kind == ABUT_COLLIDER_PLANE ? cast_at_plane(c, item, &hit.result)
-                                                           : cast_at_shape(c, item, &hit.result);
+    abut_status status = item->kind == ABUT_COLLIDER_PLANE
+                             ? cast_at_plane(c, item, &hit.result)
+                             : cast_at_shape(c, item, best, &hit.result);
     if (status || !hit.result.hit)
         return status;
     if (c->in->mode == CAST_MODE_ALL) {
@@ -140,9 +165,9 @@ static abut_status cast_at_item(void *data, uint32_t id, query_region *region) {
 /* ---- one cast ---- */
 
 /* The region that a collider passes. */
-static abut_status find_path_region(const shape_cast *c, query_region *region) {
+static abut_status find_path_region(shape_cast *c) {
     const query_collider *collider = &c->collider;
-    const abuti_path path = abuti_path_of(&c->step);
+    const abuti_path path = c->path = abuti_path_of(&c->step);
     contact_motion ends[2];
     box3 box = box_empty();
     for (int k = 0; k < 2; k++) {
@@ -162,7 +187,7 @@ static abut_status find_path_region(const shape_cast *c, query_region *region) {
     const vec3 all = v3(more, more, more);
     box.lo = v3_add(v3_sub(box.lo, all), path.start);
     box.hi = v3_add(v3_add(box.hi, all), path.start);
-    *region = abuti_query_path_region(box, path.shift, 1);
+    c->region = abuti_query_path_region(box, path.shift, 1);
     return ABUT_OK;
 }
 
@@ -170,7 +195,6 @@ static abut_status run_cast(const world_query *q, size_t index, query_chunk *chu
     const cast_inputs *in = q->data;
     shape_cast c = {.q = q, .in = in, .chunk = chunk};
     const size_t before = chunk->results.count;
-    query_region region;
     c.first.id = ABUT_NONE;
     c.first.result = (abut_sweep_rigid_result){.time = 1,
                                                .triangle = {ABUT_NONE, ABUT_NONE},
@@ -185,7 +209,8 @@ static abut_status run_cast(const world_query *q, size_t index, query_chunk *chu
                             .is_core = !c.collider.bvh,
                             .bounds = c.collider.local};
     if (!status)
-        status = find_path_region(&c, &region);
+        status = find_path_region(&c);
+    query_region region = c.region;
     if (!status)
         status = abuti_query_traverse(q, &region, cast_at_item, &c);
     abuti_query_collider_release(&c.collider);

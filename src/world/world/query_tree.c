@@ -30,7 +30,7 @@ static double bound_distance(const query_region *region, const box3 *box) {
     return real_max(v3_length(gap) - error, 0);
 }
 
-static double bound_path(const query_region *region, const box3 *box) {
+bool abuti_query_path_interval(const query_region *region, const box3 *box, double interval[2]) {
     const double pad =
         region->pad + PATH_ERROR * real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));
     double enter = 0, leave = region->limit;
@@ -40,14 +40,21 @@ static double bound_path(const query_region *region, const box3 *box) {
                      shift = v3_get(region->shift, k);
         if (shift == 0) {
             if (lo > 0 || hi < 0)
-                return INFINITY;
+                return false;
             continue;
         }
         const double to_lo = lo / shift, to_hi = hi / shift;
         enter = real_max(enter, real_min(to_lo, to_hi));
         leave = real_min(leave, real_max(to_lo, to_hi));
     }
-    return enter <= leave ? enter : INFINITY;
+    interval[0] = enter;
+    interval[1] = leave;
+    return enter <= leave;
+}
+
+static double bound_path(const query_region *region, const box3 *box) {
+    double interval[2];
+    return abuti_query_path_interval(region, box, interval) ? interval[0] : INFINITY;
 }
 
 query_region abuti_query_distance_region(box3 box, double limit) {

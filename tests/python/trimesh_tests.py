@@ -27,11 +27,6 @@ DEVIATIONS = (
         "assert g.np.allclose(c.point, g.np.array([5.0, -0.5, 0.5]))",
         "coincident cubes have a contact at each corner of the common square; FCL has one, at a corner of its choice",
     ),
-    (
-        "test_collision.py",
-        "assert g.np.isclose(c.depth, 1.0)",
-        "walls of coincident cubes that touch are a patch with depth 0",
-    ),
 )
 
 # The parts of tests/generic.py that the tests use, for a source distribution.

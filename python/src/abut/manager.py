@@ -32,12 +32,15 @@ from ._arrays import (
     poses,
     record,
 )
-from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
+from ._core import MANY_MESHES, ArgumentError, Guard, byref, check, fits, lib, locked, options, run, unchecked
 from .mesh import Mesh, collider_of, mesh_of
 from .pair import Contacts, Room, collect, worst, worst_of
 from .report import Reliability, reliability, warn_unless_guaranteed
 
 _ALL = (MANY_MESHES,)
+_ALL_GUARDS = (MANY_MESHES.guard,)
+_any_unchecked = unchecked("abut_pair_group_any")
+_closest_unchecked = unchecked("abut_pair_group_distance")
 EXTERNAL = "__external"
 """The name of a queried mesh that is not in the manager."""
 
@@ -505,6 +508,11 @@ class _Group:
             configuration_count=1,
             surface_only=not self._solids,
         )
+        # for calls that take microseconds
+        self._any, self._worth = ctypes.c_bool(), _c.abut_reliability()
+        self._any_arguments = byref(self._given), byref(self._any), byref(self._worth)
+        self._closest: Array = np.zeros(1, record(_c.abut_pair_group_closest))
+        self._closest_arguments = byref(self._given), ctypes.c_void_p(pointer(self._closest))
 
     def joined(self, others: _Group) -> _Group:
         """Returns these objects and others. Only pairs of one of these and one of the others are tested."""
@@ -556,6 +564,25 @@ class _Group:
             warn_unless_guaranteed(reliability(worth))
         return found
 
+    def any_of_one(self) -> bool:
+        """any() of a single configuration."""
+        status = locked(_any_unchecked, self._any_arguments, _ALL_GUARDS)
+        if status:
+            check(status)
+        if self._worth.level:
+            warn_unless_guaranteed(reliability(self._worth))
+        return self._any.value
+
+    def closest_of_one(self) -> Any:
+        """closest() of a single configuration, in an array that the next call overwrites."""
+        status = locked(_closest_unchecked, self._closest_arguments, _ALL_GUARDS)
+        if status:
+            check(status)
+        found = self._closest[0]
+        if found["separation"]["reliability"]["level"]:
+            worst_of(self._closest["separation"])
+        return found
+
     def hits(self) -> tuple[list[tuple[int, int]], Reliability]:
         room = np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
         worth = _c.abut_reliability()
@@ -574,7 +601,7 @@ class _Group:
 
     def collide(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
         if not return_names and not return_data:
-            return bool(self.any()[0])
+            return self.any_of_one()
         hits, said = self.hits()
         names = {as_name((self.names[a], self.names[b])) for a, b in hits}
         data: Optional[list[ContactData]] = None
@@ -585,7 +612,7 @@ class _Group:
         return _answer(bool(hits), names if return_names else None, data)
 
     def least(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
-        found = self.closest()[0]
+        found = self.closest_of_one()
         best = float(found["separation"]["distance"])
         pair = None if found["a"] == NONE else (self.names[found["a"]], self.names[found["b"]])
         if self._signed and best == 0 and pair is not None:

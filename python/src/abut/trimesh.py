@@ -87,6 +87,11 @@ class CollisionManager(_manager.CollisionManager):
 
     def set_transform(self, name: Hashable, transform: ArrayLike) -> None:
         """Sets the transform of an object."""
+        if name not in self._unscaled:
+            try:
+                return super().set_transform(name, transform)
+            except ArgumentError:  # perhaps a scale
+                pass
         with self._guard:
             slot = self._slot(name)
             mesh = self._unscaled.get(name, self._meshes[slot])

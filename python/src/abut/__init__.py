@@ -56,6 +56,7 @@ from .pair import (
     within,
 )
 from .report import Problem, Reliability, Report
+from .robot import Clearances, Hits, Joint, Motions, Robot
 from .scene import Frame, Scene, SceneBody, simulate
 from .shapes import hull, join, load, shape
 from .view import Page, show
@@ -70,6 +71,7 @@ __all__ = [
     "CancelledError",
     "Capsule",
     "Character",
+    "Clearances",
     "Cloth",
     "ClothEnergy",
     "ClothStep",
@@ -89,11 +91,13 @@ __all__ = [
     "FormatError",
     "Frame",
     "Garment",
+    "Hits",
     "Hull",
     "Impact",
     "Interferences",
     "IntersectionMeasures",
     "ItemInfo",
+    "Joint",
     "Layers",
     "LimitError",
     "Live",
@@ -102,6 +106,7 @@ __all__ = [
     "Mesh",
     "MissingFileError",
     "Motion",
+    "Motions",
     "NONE",
     "Nearest",
     "OutOfMemoryError",
@@ -117,6 +122,7 @@ __all__ = [
     "Reliability",
     "ReliabilityWarning",
     "Report",
+    "Robot",
     "Scene",
     "SceneBody",
     "SelfCollision",

@@ -89,7 +89,7 @@ static void print_paragraphs(tool_text *to, const char *words) {
 void help_general(tool_text *to) {
     text_print(to,
                "abut %s: collision queries between triangle meshes\n"
-               "Usage: abut COMMAND [OPTION...] [FILE...]\n\n",
+               "Usage: abut COMMAND [OPTION...] [FILE...]\n",
                abut_version());
     size_t widest = 0;
     for (size_t i = 0; commands[i]; i++)

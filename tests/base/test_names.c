@@ -49,6 +49,7 @@ TEST(all_values_have_names) {
     CHECK(abut_world_method, ABUT_WORLD_LAYERS);
     CHECK(abut_world_guarantee, ABUT_WORLD_GUARANTEE_LIMITED);
     CHECK(abut_world_event_kind, ABUT_WORLD_EVENT_END);
+    CHECK(abut_robot_joint_kind, ABUT_ROBOT_PRISMATIC);
     CHECK(abut_impact_kind, ABUT_IMPACT_EDGE_EDGE);
     CHECK(abut_layers_show, ABUT_LAYERS_SECOND);
     CHECK(abut_live_event_kind, ABUT_LIVE_EVENT_KEY);

@@ -28,6 +28,7 @@ FIXED = {
     "abut_sample_edge abut_contact abut_patch abut_field_value abut_layers_pair abut_layers_hit abut_map_texel "
     "abut_problem abut_nearest abut_pair_intersection abut_separation abut_pair_self_intersection "
     "abut_pair_group_hit abut_pair_group_closest abut_radial_axis abut_radial_answer abut_radial_hit abut_ray_hit "
+    "abut_robot_geometry abut_robot_hit abut_robot_joint abut_robot_motion abut_robot_separation "
     "abut_live_event abut_scene_pair abut_impact abut_world_pair abut_world_event abut_world_impact abut_world_step_pair "
     "abut_world_hit abut_world_nearest abut_world_separation abut_world_cast",
     "part": "abut_reliability abut_map_witness abut_self_times",

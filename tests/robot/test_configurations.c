@@ -240,7 +240,7 @@ TEST(arguments_are_validated) {
     arm_free(&s);
 }
 
-static abut_status work(abut_context *context, void *data) {
+static abut_status create_and_test(abut_context *context, void *data) {
     const arm_scene *s = data;
     abut_robot *robot = NULL;
     abut_robot_obstacles *obstacles = NULL;
@@ -264,6 +264,6 @@ static abut_status work(abut_context *context, void *data) {
 TEST(failing_allocations_leave_nothing) {
     arm_scene s;
     arm_make(&s, NULL, 0.6);
-    assert_true(test_every_allocation(work, &s) > 20);
+    assert_true(test_every_allocation(create_and_test, &s) > 20);
     arm_free(&s);
 }

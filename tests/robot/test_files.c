@@ -356,7 +356,7 @@ typedef struct memory_text {
     const char *text;
 } memory_text;
 
-static abut_status work(abut_context *context, void *data) {
+static abut_status create_and_test(abut_context *context, void *data) {
     const memory_text *t = data;
     abut_robot *robot = NULL;
     abut_status status =
@@ -374,5 +374,5 @@ TEST(failing_allocations_leave_nothing) {
     SKIP_WITHOUT_EXPAT();
     memory_text texts[] = {{urdf}, {mjcf}};
     for (int i = 0; i < 2; i++)
-        assert_true(test_every_allocation(work, &texts[i]) > 20);
+        assert_true(test_every_allocation(create_and_test, &texts[i]) > 20);
 }

@@ -147,7 +147,7 @@ TEST_THREADS(motions_agree_with_samples) {
 }
 
 /* Two joints turn an arm of length 2 by large angles past a plate of 1e-7 thickness at its tip, and
- * a needle. The time of contact is known. */
+ * a small plate. The time of contact is known. */
 TEST(thin_obstacles_between_samples_are_found) {
     static const char *const links[] = {"base", "first", "second"};
     abut_robot_joint joints[2];
@@ -192,7 +192,7 @@ TEST(thin_obstacles_between_samples_are_found) {
                 assert_true(motion.time * turns <= 0.5);
                 continue;
             }
-            /* the upper corner of the tip, at (2, 0.01), meets the lower side of the plate */
+            /* the upper corner of the tip, at (2, 0.01), touches the lower side of the plate */
             const double expected = 0.5 - atan2(0.01, 2) / 6.283185307179586;
             assert_true(motion.touches && motion.link == 2 && motion.obstacle == 0);
             assert_true(motion.time * turns <= expected + 1e-6);
@@ -235,7 +235,7 @@ TEST(starts_in_collision_have_time_0) {
     arm_free(&s);
 }
 
-static abut_status work(abut_context *context, void *data) {
+static abut_status create_and_test(abut_context *context, void *data) {
     const arm_scene *s = data;
     abut_robot *robot = NULL;
     abut_robot_obstacles *obstacles = NULL;
@@ -257,6 +257,6 @@ static abut_status work(abut_context *context, void *data) {
 TEST(failing_allocations_leave_nothing) {
     arm_scene s;
     arm_make(&s, NULL, 0.9);
-    assert_true(test_every_allocation(work, &s) > 20);
+    assert_true(test_every_allocation(create_and_test, &s) > 20);
     arm_free(&s);
 }

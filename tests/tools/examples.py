@@ -4,7 +4,7 @@ Usage: examples.py TOOL DOCS [--write]
 
 In fenced blocks, lines that start with "$ abut " are commands; what follows, up to the next command or the end of the block,
 is their output, errors included. The commands run in a fresh folder with the files that README.md gives under "Files of the
-examples", and those of docs/scenes. With --write the pages are corrected instead. The pages of `abut version`, `abut devices` and `abut bench` are left alone, since their output depends on the machine.
+examples", and those of docs/scenes and examples/robot. With --write the pages are corrected instead. The pages of `abut version`, `abut devices` and `abut bench` are left alone, since their output depends on the machine.
 """
 import difflib
 import os
@@ -38,6 +38,7 @@ def make_files(tool, folder, environment):
     scenes = os.path.join(folder, "..", "scenes")
     for name in os.listdir(scenes):
         shutil.copy(os.path.join(scenes, name), name)
+    shutil.copytree(os.path.join(folder, "..", "..", "examples", "robot"), ".", dirs_exist_ok=True)
 
 
 def corrected(block, tool, environment, left):

@@ -57,6 +57,7 @@ from .pair import (
 )
 from .queries import NearestBodies, Overlaps, WorldCasts, WorldHits, WorldNearest
 from .report import Problem, Reliability, Report
+from .robot import Clearances, Hits, Joint, Motions, Robot
 from .scene import Frame, Scene, SceneBody, simulate
 from .shapes import hull, join, load, shape
 from .view import Page, show
@@ -71,6 +72,7 @@ __all__ = [
     "CancelledError",
     "Capsule",
     "Character",
+    "Clearances",
     "Cloth",
     "ClothEnergy",
     "ClothStep",
@@ -90,11 +92,13 @@ __all__ = [
     "FormatError",
     "Frame",
     "Garment",
+    "Hits",
     "Hull",
     "Impact",
     "Interferences",
     "IntersectionMeasures",
     "ItemInfo",
+    "Joint",
     "Layers",
     "LimitError",
     "Live",
@@ -104,6 +108,7 @@ __all__ = [
     "Mesh",
     "MissingFileError",
     "Motion",
+    "Motions",
     "NONE",
     "Nearest",
     "NearestBodies",
@@ -121,6 +126,7 @@ __all__ = [
     "Reliability",
     "ReliabilityWarning",
     "Report",
+    "Robot",
     "Scene",
     "SceneBody",
     "SelfCollision",

@@ -43,8 +43,7 @@ static abut_pose relative_pose(const robot_joint *joint, const double *configura
     return at;
 }
 
-void abuti_robot_pose_links(const abut_robot *robot, const double *configuration,
-                            abut_pose *links) {
+static void pose_links(const abut_robot *robot, const double *configuration, abut_pose *links) {
     for (uint32_t i = 0; i < robot->link_count; i++) {
         const uint32_t link = robot->order[i];
         const robot_link *is = &robot->links[link];
@@ -60,7 +59,7 @@ void abuti_robot_pose_links(const abut_robot *robot, const double *configuration
 }
 
 void abuti_robot_pose(const abut_robot *robot, const double *configuration, robot_state *state) {
-    abuti_robot_pose_links(robot, configuration, state->links);
+    pose_links(robot, configuration, state->links);
     for (uint32_t i = 0; i < robot->shape_count; i++)
         state->places[i] =
             abuti_robot_place(&robot->shapes[i], &state->links[robot->shapes[i].owner]);
@@ -92,7 +91,7 @@ abut_status abut_robot_compute_poses(const abut_robot *robot, const double *conf
     abut_status status =
         abuti_robot_check_configurations(__func__, "configurations", robot, configurations, count);
     for (size_t i = 0; i < count && !status; i++)
-        abuti_robot_pose_links(robot, configurations + i * robot->variable_count,
-                               poses + i * robot->link_count);
+        pose_links(robot, configurations + i * robot->variable_count,
+                   poses + i * robot->link_count);
     return status;
 }

@@ -41,8 +41,8 @@ static uint32_t find_class(const robot_reader *r, uint32_t main, const char *nam
 }
 
 /* Returns the value of an attribute of an element of the body, or that of its classes, or null. */
-static const char *get(const mjcf_file *f, uint32_t element, const char *inherited,
-                       const char *attribute) {
+static const char *find_attribute(const mjcf_file *f, uint32_t element, const char *inherited,
+                                  const char *attribute) {
     const robot_reader *r = f->r;
     const char *own = abuti_xml_get(&r->xml, element, attribute);
     if (own || f->defaults == ABUT_NONE)
@@ -64,7 +64,7 @@ static const char *get(const mjcf_file *f, uint32_t element, const char *inherit
 static abut_status get_numbers(const mjcf_file *f, uint32_t element, const char *inherited,
                                const char *attribute, uint32_t least, uint32_t most,
                                double *numbers, uint32_t *count) {
-    const char *text = get(f, element, inherited, attribute);
+    const char *text = find_attribute(f, element, inherited, attribute);
     if (count)
         *count = 0;
     return text ? abuti_robot_parse(f->r, element, attribute, text, least, most, numbers, count)
@@ -160,7 +160,7 @@ static bool is_mesh_named(const robot_reader *r, uint32_t mesh, const char *name
 static abut_status read_mesh_geom(const mjcf_file *f, uint32_t geom, const char *class,
                                   abut_pose at, abut_collider *collider) {
     robot_reader *r = f->r;
-    const char *name = get(f, geom, class, "mesh");
+    const char *name = find_attribute(f, geom, class, "mesh");
     for (uint32_t asset = ABUT_NONE;
          name && (asset = abuti_xml_child(&r->xml, 0, "asset", asset)) != ABUT_NONE;)
         for (uint32_t mesh = ABUT_NONE;
@@ -170,7 +170,8 @@ static abut_status read_mesh_geom(const mjcf_file *f, uint32_t geom, const char 
             const char *file = abuti_xml_get(&r->xml, mesh, "file");
             double scale[3] = {1, 1, 1};
             const abut_bvh *bvh;
-            if (!file || get(f, mesh, NULL, "refpos") || get(f, mesh, NULL, "refquat"))
+            if (!file || find_attribute(f, mesh, NULL, "refpos") ||
+                find_attribute(f, mesh, NULL, "refquat"))
                 return abuti_robot_fail(r, ABUT_ERROR_UNSUPPORTED, mesh,
                                         "must have a file, and no refpos or refquat");
             abut_status status = get_numbers(f, mesh, NULL, "scale", 3, 3, scale, NULL);
@@ -209,19 +210,19 @@ static abut_status read_round_geom(const mjcf_file *f, uint32_t geom, const char
 }
 
 static bool collides_with_nothing(const mjcf_file *f, uint32_t geom, const char *class) {
-    const char *type = get(f, geom, class, "contype"),
-               *affinity = get(f, geom, class, "conaffinity");
+    const char *type = find_attribute(f, geom, class, "contype"),
+               *affinity = find_attribute(f, geom, class, "conaffinity");
     return type && affinity && !strcmp(type, "0") && !strcmp(affinity, "0");
 }
 
 static abut_status read_geom(const mjcf_file *f, uint32_t geom, const char *class, uint32_t link) {
     robot_reader *r = f->r;
-    const char *type = get(f, geom, class, "type");
+    const char *type = find_attribute(f, geom, class, "type");
     abut_collider collider;
     abut_pose at;
     double size[3] = {0};
     if (!type)
-        type = get(f, geom, class, "mesh") ? "mesh" : "sphere";
+        type = find_attribute(f, geom, class, "mesh") ? "mesh" : "sphere";
     if (collides_with_nothing(f, geom, class))
         return ABUT_OK;
     abut_status status = read_pose(f, geom, class, &at);
@@ -231,7 +232,7 @@ static abut_status read_geom(const mjcf_file *f, uint32_t geom, const char *clas
         status = read_mesh_geom(f, geom, class, at, &collider);
     } else if (!strcmp(type, "capsule") || !strcmp(type, "cylinder")) {
         status = read_round_geom(f, geom, class, !strcmp(type, "capsule"), at, &collider);
-    } else if (!strcmp(type, "box") && !get(f, geom, class, "fromto")) {
+    } else if (!strcmp(type, "box") && !find_attribute(f, geom, class, "fromto")) {
         status = get_numbers(f, geom, class, "size", 3, 3, size, NULL);
         collider = abut_collider_from_box(v3(size[0], size[1], size[2]), at);
     } else if (!strcmp(type, "sphere")) {
@@ -262,7 +263,7 @@ static abut_status read_limits(const mjcf_file *f, uint32_t element, const char 
                                abut_robot_joint *joint) {
     double range[2];
     uint32_t count;
-    const char *limited = get(f, element, class, "limited");
+    const char *limited = find_attribute(f, element, class, "limited");
     abut_status status = get_numbers(f, element, class, "range", 2, 2, range, &count);
     const bool is_limited = limited && strcmp(limited, "auto") ? !strcmp(limited, "true")
                                                                : !f->has_plain_limits && count;
@@ -288,7 +289,7 @@ static abut_status read_joint(const mjcf_file *f, uint32_t element, const char *
                               abut_robot_joint *joint) {
     robot_reader *r = f->r;
     double axis[3] = {0, 0, 1}, pos[3] = {0}, ref = 0;
-    const char *type = get(f, element, class, "type");
+    const char *type = find_attribute(f, element, class, "type");
     joint->name = abuti_xml_get(&r->xml, element, "name");
     if (type && strcmp(type, "hinge") && strcmp(type, "slide"))
         return abuti_robot_fail(

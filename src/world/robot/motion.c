@@ -32,6 +32,10 @@
 #define SHORTEST 0x1p-48
 /* Relative error of positions of links, per joint: some 60 roundings of 2^-53. */
 #define ROUNDING 0x1p-46
+/* Meshes are tested only if the motion is at most this fraction of the size of the smaller shape.
+ * Longer intervals are halved instead. 0.1 to 0.3 take the same time (bench robot/motion), and no
+ * limit four times as long. */
+#define EXACT_FRACTION 0.25
 #define DEFAULT_TOLERANCE 1e-5 /* of the reach */
 
 /* An interval, and the pairs that may touch in it: a range of motion_search.pairs. */
@@ -131,8 +135,13 @@ static abut_status test_pair(motion_search *s, motion_pair pair, double half,
     bool within = true;
     unsigned flags = 0;
     *outcome = MOTION_FREE;
-    if (abuti_robot_is_apart(p.a, p.at_a, p.b, p.at_b, margin) ||
-        !abuti_robot_may_touch(p.a, p.at_a, p.b, p.at_b, margin))
+    if (abuti_robot_is_apart(p.a, p.at_a, p.b, p.at_b, margin))
+        return ABUT_OK;
+    if (p.b->bvh && !is_short && margin > EXACT_FRACTION * real_min(p.at_a->ball, p.at_b->ball)) {
+        *outcome = MOTION_SPLIT;
+        return ABUT_OK;
+    }
+    if (!abuti_robot_may_touch(p.a, p.at_a, p.b, p.at_b, margin))
         return ABUT_OK;
     abut_status status = abuti_robot_within(p.a, p.at_a, p.b, p.at_b, margin, true,
                                             &s->state->cache[pair], &within, &flags);

@@ -288,9 +288,10 @@ static abut_status find_named_link(robot_reader *r, const abut_robot *robot, uin
     return ABUT_OK;
 }
 
-abut_status abuti_robot_read_pairs(robot_reader *r, abut_robot *robot, uint32_t element,
-                                   const char *child, const char *first, const char *second,
-                                   uint32_t *count) {
+/* Allows the pairs of links that an element lists: children named `child` with these attributes. */
+static abut_status read_pairs(robot_reader *r, abut_robot *robot, uint32_t element,
+                              const char *child, const char *first, const char *second,
+                              uint32_t *count) {
     abuti_vector pairs = {0};
     abut_status status = ABUT_OK;
     for (uint32_t at = ABUT_NONE;
@@ -369,7 +370,7 @@ static abut_status read_document(robot_reader *r, abuti_source *source, abut_rob
         status = build_robot(r, &made);
     for (uint32_t at = ABUT_NONE, count = 0;
          !status && is_mjcf && (at = abuti_xml_child(&r->xml, 0, "contact", at)) != ABUT_NONE;)
-        status = abuti_robot_read_pairs(r, made, at, "exclude", "body1", "body2", &count);
+        status = read_pairs(r, made, at, "exclude", "body1", "body2", &count);
     if (status)
         abut_robot_destroy(made);
     else
@@ -437,8 +438,7 @@ abut_status abut_robot_read_allowed(abut_robot *robot, const char *path, uint32_
     if (strcmp(abuti_xml_name(&r.xml, 0), "robot"))
         status = abuti_robot_fail(&r, ABUT_ERROR_FORMAT, 0, "is not <robot> (SRDF)");
     else
-        status =
-            abuti_robot_read_pairs(&r, robot, 0, "disable_collisions", "link1", "link2", &found);
+        status = read_pairs(&r, robot, 0, "disable_collisions", "link1", "link2", &found);
     release_reader(&r);
     if (!status && count)
         *count = found;

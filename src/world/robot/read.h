@@ -54,12 +54,8 @@ abut_status abuti_robot_read_mesh(robot_reader *r, uint32_t element, const char 
 /* The rotation of angles about x, then y, then z, all fixed axes. */
 quat abuti_robot_rotation(const double rpy[3]);
 
-/* Read the lists from the document. `exclude`, of MJCF, is the element with pairs of bodies. */
+/* Read the lists from the document. */
 abut_status abuti_robot_read_urdf(robot_reader *r);
 abut_status abuti_robot_read_mjcf(robot_reader *r);
-/* Allows the pairs of links that an element lists: children named `child` with these attributes. */
-abut_status abuti_robot_read_pairs(robot_reader *r, abut_robot *robot, uint32_t element,
-                                   const char *child, const char *first, const char *second,
-                                   uint32_t *count);
 
 #endif

@@ -118,9 +118,7 @@ typedef struct robot_state {
 abut_status abuti_robot_create_state(const abut_robot *robot, uint32_t obstacles,
                                      robot_state *state);
 void abuti_robot_destroy_state(const abut_robot *robot, robot_state *state);
-/* Computes the poses of the links. */
-void abuti_robot_pose_links(const abut_robot *robot, const double *configuration, abut_pose *links);
-/* The same, and the places of the shapes. */
+/* Computes the poses of the links and the places of the shapes. */
 void abuti_robot_pose(const abut_robot *robot, const double *configuration, robot_state *state);
 /* Validates configurations. */
 abut_status abuti_robot_check_configurations(const char *function, const char *what,

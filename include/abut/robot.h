@@ -34,7 +34,6 @@
 #include <abut/base.h>
 #include <abut/collider.h>
 #include <abut/geom.h>
-#include <abut/world.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -119,9 +118,9 @@ typedef struct abut_robot_read_options {
 
 ABUT_DEFAULT(abut_robot_read_options)
 
-/* Reads a robot from a URDF file (<robot>) or an MJCF file (<mujoco>), with the meshes of its
- * collision geometry: OBJ, PLY, STL, OFF, glTF. docs/robot.md lists the elements that are read.
- * Other mesh paths are relative to the folder of the file. `options` may be null. Returns
+/* Reads a robot from a URDF file (root element "robot") or an MJCF file ("mujoco"), with the meshes
+ * of its collision geometry: OBJ, PLY, STL, OFF, glTF. docs/robot.md lists the elements that are
+ * read. Other mesh paths are relative to the folder of the file. `options` may be null. Returns
  *  - ABUT_ERROR_FORMAT for content that the formats do not define, and for links that are not a
  *    tree; the message names the file and the line,
  *  - ABUT_ERROR_UNSUPPORTED for planar, floating, ball and free joints, for a DOCTYPE, for elements
@@ -184,9 +183,9 @@ ABUT_API abut_status abut_robot_allow(abut_robot *robot, uint32_t a, uint32_t b,
 /* Returns whether two links may collide; true for one link and for invalid indices. Thread-safe. */
 ABUT_API bool abut_robot_is_allowed(const abut_robot *robot, uint32_t a, uint32_t b);
 
-/* Reads an SRDF file and allows the collisions of its <disable_collisions>. `count` gets the number
- * of these pairs and may be null. Pairs with unknown links are skipped and logged as warnings. On
- * failure nothing changes. Errors are as in abut_robot_read(). Not thread-safe. */
+/* Reads an SRDF file and allows the collisions of its elements "disable_collisions". `count` gets
+ * the number of these pairs and may be null. Pairs with unknown links are skipped and logged as
+ * warnings. On failure nothing changes. Errors are as in abut_robot_read(). Not thread-safe. */
 ABUT_API abut_status abut_robot_read_allowed(abut_robot *robot, const char *path, uint32_t *count);
 
 typedef struct abut_robot_sample_options {

@@ -419,11 +419,11 @@ const tool_command command_query = {
     .about =
         "Prints which bodies of a scene (see docs/scene.md) a query hits, as comma-separated "
         "values with the names of bodies. A query is one of four kinds:\n"
-        "  rays         --from and --towards, or --rays: the first surface that each ray hits\n"
-        "  points       --point or --points: the closest point of all surfaces\n"
-        "  overlap      --with or --mesh: the bodies that overlap a shape; with --nearest the "
-        "bodies nearest to it\n"
-        "  shape cast   --with or --mesh, and --to: the first impact of a shape that moves\n"
+        "  rays        --from and --towards, or --rays: the first surface hit\n"
+        "  points      --point or --points: the closest point of all surfaces\n"
+        "  overlap     --with or --mesh: the bodies that overlap a shape;\n"
+        "              with --nearest, the bodies nearest to it\n"
+        "  shape cast  --with or --mesh, and --to: the first impact of a shape\n"
         "Characters are meshes in their first pose. Fields are empty for a miss. With --json a "
         "summary with all results is printed instead.",
     .found = "a hit, an overlap or an impact",

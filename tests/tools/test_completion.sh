@@ -25,7 +25,7 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
 completes "compare contacts convert " abut co
-completes "batch bench cache character clearance compare contacts convert demo deviation devices distance field help info inside interfere make map nearest offset overlap picture radial ray replay robot samples selfcheck simulate slice sweep thickness version view " abut ""
+completes "batch bench cache character clearance compare contacts convert demo deviation devices distance field help info inside interfere make map nearest offset overlap picture query radial ray replay robot samples selfcheck simulate slice sweep thickness version view " abut ""
 completes "--help --json --quiet --threads --version " abut --
 completes "info inside interfere " abut --json in
 completes "info inside interfere " abut --threads 2 in

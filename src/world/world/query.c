@@ -115,8 +115,9 @@ static bool filter_accepts(const abut_world_query_options *o, const world_filter
     return !o->accept || o->accept(o->user, id);
 }
 
-bool abuti_query_accepts(const world_query *q, uint32_t id) {
-    return filter_accepts(&q->options, &world_items(q->world)[id].filter, id);
+bool abuti_query_accepts(const world_query *q, uint32_t index) {
+    const world_item *item = &world_items(q->world)[index];
+    return filter_accepts(&q->options, &item->filter, item->id);
 }
 
 /* ---- calls ---- */

@@ -66,7 +66,14 @@ abut_status abuti_query_run_lists(world_query *q, uint64_t *offsets, void *list,
                                   uint64_t *count, abut_world_query_report *report);
 
 /* Whether the filter of a query accepts an item. */
-bool abuti_query_accepts(const world_query *q, uint32_t id);
+bool abuti_query_accepts(const world_query *q, uint32_t index);
+
+/* Searches name items by index. This replaces the index of a result by the id of the item. */
+#define QUERY_SET_ID(q, result)                                      \
+    do {                                                             \
+        if ((result)->id != ABUT_NONE)                               \
+            (result)->id = world_items((q)->world)[(result)->id].id; \
+    } while (0)
 
 /* The BVH of an item, at its pose; null for primitives other than hulls, and for items that queries
  * cannot see. */

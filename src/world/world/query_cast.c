@@ -217,13 +217,16 @@ static abut_status run_cast(const world_query *q, size_t index, query_chunk *chu
     if (status)
         return status;
     if (in->mode == CAST_MODE_FIRST) {
-        in->hits[index] = c.first;
         lower_reliability(chunk, &c.first);
+        QUERY_SET_ID(q, &c.first);
+        in->hits[index] = c.first;
     } else if (in->mode == CAST_MODE_ANY) {
         in->any[index] = c.first.id != ABUT_NONE;
     } else if (chunk->results.count > before) {
         qsort((abut_world_cast *)chunk->results.data + before, chunk->results.count - before,
               sizeof(abut_world_cast), compare_casts);
+        for (size_t i = before; i < chunk->results.count; i++)
+            QUERY_SET_ID(q, &ABUTI_AT(&chunk->results, abut_world_cast, i));
     }
     return ABUT_OK;
 }

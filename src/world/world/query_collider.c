@@ -375,13 +375,13 @@ static abut_status run_overlap(const world_query *q, size_t index, query_chunk *
         if (!within)
             continue;
         if (in->first) {
-            in->first[index] = id;
+            in->first[index] = world_items(q->world)[id].id;
             is_done = true;
             continue;
         }
         uint32_t *to = ABUTI_PUSH(q->world->context, &chunk->results, uint32_t);
         if (to)
-            *to = id;
+            *to = world_items(q->world)[id].id;
         else
             status = ABUT_ERROR_MEMORY;
     }
@@ -466,9 +466,11 @@ static abut_status run_nearest_items(const world_query *q, size_t index, query_c
     s->count = 0;
     query_region region = abuti_query_distance_region(s->collider.box, s->radius);
     abut_status status = abuti_query_traverse(q, &region, measure_item, s);
-    for (size_t i = 0; i < s->count && !status; i++)
+    for (size_t i = 0; i < s->count && !status; i++) {
+        QUERY_SET_ID(q, &s->found[i]);
         if (s->found[i].reliability.level > chunk->reliability.level)
             chunk->reliability = s->found[i].reliability;
+    }
     return status;
 }
 

@@ -181,13 +181,16 @@ static abut_status run_ray(const world_query *q, size_t index, query_chunk *chun
     abut_status status = abuti_query_traverse(q, &region, cast_at_item, &c);
     if (status)
         return status;
-    if (in->mode == RAY_MODE_FIRST)
+    if (in->mode == RAY_MODE_FIRST) {
+        QUERY_SET_ID(q, &c.first);
         in->hits[index] = c.first;
-    else if (in->mode == RAY_MODE_ANY)
+    } else if (in->mode == RAY_MODE_ANY)
         in->any[index] = c.first.id != ABUT_NONE;
     else if (chunk->results.count > before)
         qsort((abut_world_hit *)chunk->results.data + before, chunk->results.count - before,
               sizeof(abut_world_hit), compare_hits);
+    for (size_t i = before; i < chunk->results.count; i++)
+        QUERY_SET_ID(q, &ABUTI_AT(&chunk->results, abut_world_hit, i));
     return ABUT_OK;
 }
 
@@ -348,8 +351,10 @@ static abut_status run_point(const world_query *q, size_t index, query_chunk *ch
     query_region region = abuti_query_distance_region((box3){p, p}, in->radius);
     (void)chunk;
     abut_status status = abuti_query_traverse(q, &region, measure_item, &s);
-    if (!status)
-        in->nearest[index] = s.best;
+    if (status)
+        return status;
+    QUERY_SET_ID(q, &s.best);
+    in->nearest[index] = s.best;
     return status;
 }
 

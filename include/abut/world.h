@@ -168,7 +168,7 @@ typedef struct abut_world_item {
     bool self_collides; /* abut_world_step() also tests the item with itself: for meshes that
                          * deform, and for characters. Sheets never pass through themselves */
     uint32_t family;    /* filter: items of the same family, such as the links of a robot, never
-                         * collide    with each other; 0 = none */
+                         * collide with each other; 0 = none */
 } abut_world_item;
 
 ABUT_DEFAULT(abut_world_item)

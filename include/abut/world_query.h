@@ -22,6 +22,8 @@
  * each item, which rounds them; whether the converted ray hits a triangle is exact. Cylinders
  * against meshes and hulls are circumscribed prisms, which exceed them by 0.0013 of the radius.
  *
+ * Where order or ties depend on ids, they depend on their indices (abut_world_index()).
+ *
  * Items that queries cannot see are counted in abut_world_query_report: bodies without a BVH, and
  * characters whose vertices the world does not have. Queries run on the CPU, also if the world has
  * a device.

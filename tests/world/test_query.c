@@ -804,7 +804,7 @@ TEST(reused_indices_have_new_ids) {
         abut_world_query_options options = abut_world_query_options_default();
         const uint32_t first = round < 2 ? id : ABUT_NONE, nearest = round < 2 ? id : other;
         abut_world_hit hit, hits[4];
-        abut_world_hit_list hit_list = {hits, 4, 0};
+        abut_world_hit_list found_hits = {hits, 4, 0};
         abut_world_nearest close;
         abut_world_separation separations[2];
         abut_world_separation_list separation_list = {separations, 2, 0};
@@ -818,9 +818,10 @@ TEST(reused_indices_have_new_ids) {
         const abut_array rays = abut_array_host(&ray), points = abut_array_host(&point);
         assert_ok(abut_world_ray_first(world, rays, 1, HUGE_VAL, &options, &hit, NULL));
         assert_int_equal(hit.id, first);
-        assert_ok(abut_world_ray_all(world, rays, 1, HUGE_VAL, &options, offsets, &hit_list, NULL));
-        assert_int_equal(hit_list.count, round < 2 ? 2 : 0);
-        for (uint64_t i = 0; i < hit_list.count; i++)
+        assert_ok(
+            abut_world_ray_all(world, rays, 1, HUGE_VAL, &options, offsets, &found_hits, NULL));
+        assert_int_equal(found_hits.count, round < 2 ? 2 : 0);
+        for (uint64_t i = 0; i < found_hits.count; i++)
             assert_int_equal(hits[i].id, id);
         assert_ok(abut_world_nearest_point(world, points, 1, HUGE_VAL, &options, &close, NULL));
         assert_int_equal(close.id, nearest);

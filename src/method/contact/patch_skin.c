@@ -65,7 +65,7 @@ static void find_degenerate(void *data, size_t chunk, size_t begin, size_t end) 
             atomic_store_explicit(&search->has_degenerate, true, memory_order_relaxed);
 }
 
-static void measure(patch_skin *skin) {
+static void examine_triangles(patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
     face_search search = {.skin = skin};
     abuti_parallel_for(skin->attachment.context, mesh->triangle_count, PER_TASK, find_degenerate,
@@ -225,7 +225,7 @@ static abut_status create_oriented(bvh_attachment *attachment, void *owner, bool
             status = find_components(skin, &is_inward);
     }
     if (!status) {
-        measure(skin);
+        examine_triangles(skin);
         create_offsets(skin);
     }
     return status;
@@ -243,7 +243,7 @@ static abut_status refit_oriented(bvh_attachment *attachment, bool is_reversed) 
     if (abuti_pair_is_merged(skin->bvh->mesh, skin->is_reversed, skin->corner)) {
         const bool is_inward = compute_volumes(skin, skin->components) < 0;
         if (!is_inward || is_reversed || skin->reliability.level != ABUT_RELIABILITY_GUARANTEED) {
-            measure(skin);
+            examine_triangles(skin);
             forget_offsets(skin);
             return ABUT_OK;
         }

@@ -220,8 +220,9 @@ int main(int count, char **words) {
         }
         theirs[0] = seconds() - start;
     }
-    std::printf("state: %zu states, %zu collide, %zu differ; abut %.2f us, " PEER " %.2f us\n", states,
-                colliding, differ, 1e6 * ours[0] / double(states), 1e6 * theirs[0] / double(states));
+    std::printf("state: %zu states, %zu collide, %zu differ; abut %.2f us, " PEER " %.2f us\n",
+                states, colliding, differ, 1e6 * ours[0] / double(states),
+                1e6 * theirs[0] / double(states));
 
     const size_t some = std::min<size_t>(states, 200);
     std::vector<abut_robot_separation> near(some);
@@ -235,8 +236,8 @@ int main(int count, char **words) {
         else
             distance(s, &poses[i * links]);
     theirs[1] = seconds() - start;
-    std::printf("distance: %zu states, largest difference %.2g; abut %.1f us, " PEER " %.1f us\n", some,
-                error, 1e6 * ours[1] / double(some), 1e6 * theirs[1] / double(some));
+    std::printf("distance: %zu states, largest difference %.2g; abut %.1f us, " PEER " %.1f us\n",
+                some, error, 1e6 * ours[1] / double(some), 1e6 * theirs[1] / double(some));
 
     /* free motions of up to 0.5 radians: ours proves, theirs samples every degree and every 0.1 */
     std::vector<double> from, to;
@@ -278,8 +279,8 @@ int main(int count, char **words) {
                 differ += collides(s, pose);
             }
         }
-        std::printf(", " PEER " %.1f us (%.0f samples)", 1e6 * (seconds() - start) / double(motions),
-                    double(samples) / double(motions));
+        std::printf(", " PEER " %.1f us (%.0f samples)",
+                    1e6 * (seconds() - start) / double(motions), double(samples) / double(motions));
     }
     std::printf("\n");
     robot_scene_destroy(&scene);

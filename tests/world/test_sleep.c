@@ -226,8 +226,9 @@ TEST(sleeping_pairs_are_not_visited) {
     assert_true(info.guarantee == ABUT_WORLD_GUARANTEE_NONE && strstr(info.reason, "asleep"));
     assert_ok(abut_world_set_asleep(world, NULL, 4, true));
     assert_int_equal(list_pairs(world, pairs, 4), 0);
-    assert_refused("item 1 is asleep", abut_world_sweep(world, &sleepers[1], abut_array_host(&there),
-                                                        1, NULL, &impacts));
+    assert_refused("item 1 is asleep",
+                   abut_world_sweep(world, &sleepers[1], abut_array_host(&there), 1, NULL,
+                                    &impacts));
     assert_ok(abut_world_step(world, 1, &step));
     assert_int_equal(step.pair_count, 0);
     there.translation.x = 1; /* where it is */

@@ -287,3 +287,66 @@ TEST(out_of_memory) {
 int main(void) {
     return test_run(make_things, free_things);
 }
+
+/* A ball at the index of a removed one has another id, which all queries return and filters use. */
+TEST(reused_indices_have_new_ids) {
+    abut_world *world = NULL;
+    abut_world_item item = abut_world_item_default();
+    const abut_collider ball = abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 0.25},
+                                                         (abut_pose){{0, 0, 0, 1}, {0, 0, 2}});
+    const abut_pose end = {{0, 0, 0, 1}, {0, 0, -2}};
+    const abut_ray ray = {{0, 0, 3}, {0, 0, -1}};
+    const abut_vec3 point = {0, 0, 0.75};
+    uint32_t old, id, other;
+    assert_ok(abut_world_create(NULL, NULL, &world));
+    item.collider = abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 0.5}, abut_pose_identity());
+    assert_ok(abut_world_add(world, &item, &old));
+    assert_ok(abut_world_remove(world, old));
+    assert_ok(abut_world_add(world, &item, &id));
+    item.collider.pose.translation.x = 4;
+    assert_ok(abut_world_add(world, &item, &other));
+    assert_true(id != old && abut_world_index(id) == abut_world_index(old));
+    assert_ok(abut_world_prepare_queries(world));
+    for (int round = 0; round < 3; round++) { /* all; the old id ignored; the new one ignored */
+        abut_world_query_options options = abut_world_query_options_default();
+        const uint32_t first = round < 2 ? id : ABUT_NONE, nearest = round < 2 ? id : other;
+        abut_world_hit hit, hits[4];
+        abut_world_hit_list found_hits = {hits, 4, 0};
+        abut_world_nearest close;
+        abut_world_separation separations[2];
+        abut_world_separation_list separation_list = {separations, 2, 0};
+        abut_world_cast cast, casts[2];
+        abut_world_cast_list cast_list = {casts, 2, 0};
+        uint32_t any, ids[2];
+        abut_index_list id_list = {ids, 2, 0};
+        uint64_t offsets[2];
+        options.ignored = round ? (round == 1 ? &old : &id) : NULL;
+        options.ignored_count = round > 0;
+        const abut_array rays = abut_array_host(&ray), points = abut_array_host(&point);
+        assert_ok(abut_world_ray_first(world, rays, 1, HUGE_VAL, &options, &hit, NULL));
+        assert_int_equal(hit.id, first);
+        assert_ok(
+            abut_world_ray_all(world, rays, 1, HUGE_VAL, &options, offsets, &found_hits, NULL));
+        assert_int_equal(found_hits.count, round < 2 ? 2 : 0);
+        for (uint64_t i = 0; i < found_hits.count; i++)
+            assert_int_equal(hits[i].id, id);
+        assert_ok(abut_world_nearest_point(world, points, 1, HUGE_VAL, &options, &close, NULL));
+        assert_int_equal(close.id, nearest);
+        assert_ok(
+            abut_world_nearest_items(world, &ball, HUGE_VAL, &options, &separation_list, NULL));
+        assert_int_equal(separation_list.count, round < 2 ? 2 : 1);
+        assert_int_equal(separations[0].id, nearest);
+        assert_ok(abut_world_overlap_any(world, &ball, 1, 2, &options, &any, NULL));
+        assert_int_equal(any, first);
+        assert_ok(abut_world_overlap_all(world, &ball, 1, 2, &options, offsets, &id_list, NULL));
+        assert_int_equal(id_list.count, round < 2);
+        assert_true(!id_list.count || ids[0] == id);
+        assert_ok(abut_world_cast_first(world, &ball, &end, 1, NULL, &options, &cast, NULL));
+        assert_int_equal(cast.id, first);
+        assert_ok(
+            abut_world_cast_all(world, &ball, &end, 1, NULL, &options, offsets, &cast_list, NULL));
+        assert_int_equal(cast_list.count, round < 2);
+        assert_true(!cast_list.count || casts[0].id == id);
+    }
+    abut_world_destroy(world);
+}

@@ -259,7 +259,7 @@ static abut_status build_falling(fit_scene *s, int count, int side, double size)
 }
 
 static abut_status build_pile(fit_scene *s) {
-    s->seconds = 5;
+    s->seconds = 6;
     return build_falling(s, PILE_COUNT, 3, 1.5);
 }
 

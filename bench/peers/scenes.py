@@ -124,6 +124,15 @@ def page(results):
                       *("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))]) + "\n"
 
 
+def write_results(options, results):
+    if options.out:
+        lines = [{"engine": engine, **line, "contacts": contacts} for found in results.values()
+                 for (engine, contacts), line in found.items()]
+        options.out.write_text("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n", encoding="utf-8")
+    if options.markdown:
+        options.markdown.write_text(page(results), encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
@@ -143,12 +152,7 @@ def main():
         found |= run_mujoco(build / "abut-ode-fits", scene, options.seconds)
         for (engine, contacts), line in found.items():
             print(f"{scene:9} {engine:7} {contacts:8} {cell(line)}", flush=True)
-    if options.out:
-        lines = [{"engine": engine, **line, "contacts": contacts} for found in results.values()
-                 for (engine, contacts), line in found.items()]
-        options.out.write_text("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n", encoding="utf-8")
-    if options.markdown:
-        options.markdown.write_text(page(results), encoding="utf-8")
+        write_results(options, results)
 
 
 if __name__ == "__main__":

@@ -407,8 +407,8 @@ static const tool_option options[] = {
     FLAG("all", "rays and --to: all hits, sorted, one on each line"),
     REPEATED("skip", "NAME", TEXT, "a body that is not seen"),
     OPTION("mask", "BITS", COUNT,
-           "only bodies in these groups: the sum of 1 for the first group, "
-           "2 for the second, 4 for the third and so on"),
+           "only bodies in these groups: the sum of 1 for bodies without a group, "
+           "2 for the first group of the scene, 4 for the second and so on"),
     OPTION("out", "FILE", TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary"),
     {0}};
 

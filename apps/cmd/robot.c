@@ -109,7 +109,7 @@ static void print_robot(tool_run *tool, const tool_arguments *arguments, const t
     text_safe(&name, r->info.name);
     fact_text(out, "name", text_of(&name));
     fact_count(out, "links", r->info.link_count);
-    fact_count(out, "variables", r->info.variable_count);
+    fact_count(out, "variable_count", r->info.variable_count);
     fact_count(out, "triangles", r->info.triangle_count);
     fact_count(out, "pairs_of_links", r->info.pair_count);
     if (r->sampled.size) {

@@ -19,8 +19,10 @@ static void simulate(const mjModel *model, double seconds, const char *name) {
     for (int i = 0; i < data->ncon; i++)
         depth = fmax(depth, -data->contact[i].dist);
     printf("%s: %d contacts, penetration %.4f", name, (int)data->ncon, depth);
-    for (int i = 1; i < model->nbody; i++)
-        printf(", %s at height %.3f", mj_id2name(model, mjOBJ_BODY, i), data->xipos[3 * i + 2]);
+    for (int i = 1; i < model->nbody; i++) {
+        const char *body = mj_id2name(model, mjOBJ_BODY, i);
+        printf(", %s at height %.3f", body ? body : "a body", data->xipos[3 * i + 2]);
+    }
     printf("\n");
     mj_deleteData(data);
 }

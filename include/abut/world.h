@@ -121,10 +121,10 @@ typedef struct abut_world_options {
                                  * also by steps and sweeps. If it returns false, the pair is
                                  * not tested. Calls are in the order of the pairs, one at a
                                  * time, on the thread that calls the world. Of the functions
-                                 * of this world, it may only call abut_world_get_user(). A
-                                 * rejected pair can only be accepted again after one of its
-                                 * items was moved or any item was replaced. Contacts on the
-                                 * device do not support it */
+                                 * of this world, it may only call abut_world_get_user(). It must
+                                 * return the same value for a pair until one of its items is
+                                 * moved or replaced: pairs at rest may be asked again or not.
+                                 * Contacts on the device do not support it */
     void *accept_user;          /* passed to `accept` */
 } abut_world_options;
 
@@ -335,7 +335,8 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, abut_world_pair_list *p
  *
  * The exact method is warm started. The hint of abut_contact_find() is the normal of the deepest
  * contact of the pair in the previous computation. If that computation found no contact, the hint
- * is the reversed motion of a relative to b since that computation.
+ * is the reversed motion of a relative to b since that computation. A pair that a filter or sleep
+ * kept from it, and a new item, have no hint.
  *
  * A pair is at rest if its items have had the same pose, bit for bit, and the same shape since the
  * previous computation. A pair at rest keeps its contacts bit for bit, without computation. Pairs

@@ -109,6 +109,26 @@ static const char mjcf[] =
     "  <contact><exclude body1='base' body2='body#3'/></contact>\n"
     "</mujoco>\n";
 
+/* Geometry of the world is tested with all links that move, as in MuJoCo. */
+TEST(world_of_mjcf_is_tested) {
+    SKIP_WITHOUT_EXPAT();
+    AUTO(robot) robot = NULL;
+    const double turned = 0.785, straight = 0;
+    abut_robot_hit hit;
+    assert_ok(parse("<mujoco><worldbody><geom type='box' size='.1 .1 .1' pos='.5 .5 0'/>"
+                    "<body name='a'><joint axis='0 0 1'/>"
+                    "<geom type='box' size='.5 .02 .02' pos='.5 0 0'/></body>"
+                    "<body name='b'><geom type='box' size='1 1 1'/></body></worldbody></mujoco>",
+                    &robot));
+    assert_true(!abut_robot_is_allowed(robot, 0, 1));
+    assert_true(abut_robot_is_allowed(robot, 0, 2)); /* never moves */
+    assert_ok(abut_robot_allow(robot, 1, 2, true));
+    assert_ok(abut_robot_test(robot, NULL, &turned, 1, &hit, NULL));
+    assert_true(hit.collides);
+    assert_ok(abut_robot_test(robot, NULL, &straight, 1, &hit, NULL));
+    assert_true(!hit.collides);
+}
+
 TEST(mjcf_is_read) {
     SKIP_WITHOUT_EXPAT();
     AUTO(robot) robot = NULL;

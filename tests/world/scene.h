@@ -208,6 +208,9 @@ static inline abut_vec3 expected_hint(const abut_world *world, uint32_t a, uint3
     const world_touch *touches = world->touches.data;
     const world_pair_record *records = world->pair_records.data;
     abut_vec3 hint = {0, 0, 0};
+    bool is_known = p->has_last_box && q->has_last_box && !box_overlaps(p->last_box, q->last_box);
+    for (size_t i = 0; i < world->pair_records.count; i++)
+        is_known |= records[i].pair.a == a && records[i].pair.b == b;
     for (size_t i = 0; i < world->pair_records.count;
          i++) /* at rest: the hint of the step before */
         if (records[i].pair.a == a && records[i].pair.b == b && records[i].state[0] == p->state &&
@@ -217,10 +220,10 @@ static inline abut_vec3 expected_hint(const abut_world *world, uint32_t a, uint3
         if (touches[i].event.a == p->id && touches[i].event.b == q->id &&
             touches[i].serial[0] == p->serial && touches[i].serial[1] == q->serial)
             return touches[i].event.deepest.normal;
-    if (q->has_last_centre)
-        hint = v3_sub(box_centre(q->at.box), q->last_centre);
-    if (p->has_last_centre)
-        hint = v3_sub(hint, v3_sub(box_centre(p->at.box), p->last_centre));
+    if (is_known && q->has_last_box)
+        hint = v3_sub(box_centre(q->at.box), box_centre(q->last_box));
+    if (is_known && p->has_last_box)
+        hint = v3_sub(hint, v3_sub(box_centre(p->at.box), box_centre(p->last_box)));
     return hint;
 }
 

@@ -285,3 +285,44 @@ TEST(out_of_memory) {
 int main(void) {
     return test_run(make_things, free_things);
 }
+
+/* A pair that a filter kept apart has no hint: not the motion while it was not tested. */
+TEST(pairs_have_no_hint_when_a_filter_opens) {
+    for (int way = 0; way < 4; way++) { /* ignored, family, group, asleep before its contacts */
+        abut_world *world = NULL;
+        abut_world_item ball = abut_world_item_default(), floor = abut_world_item_default();
+        abut_contact list[8];
+        abut_contacts found = {.size = sizeof found, .list = list, .capacity = 8};
+        abut_pose up = {{0, 0, 0, 1}, {0, 0, 0.02}};
+        uint32_t a, b;
+        assert_ok(abut_world_create(NULL, NULL, &world));
+        ball.collider =
+            abut_collider_from_sphere((abut_sphere){{0, 0, 0}, 0.5}, abut_pose_identity());
+        floor.collider =
+            abut_collider_from_box((abut_vec3){3, 3, 0.5}, (abut_pose){{0, 0, 0, 1}, {0, 0, -0.9}});
+        floor.motion = ABUT_WORLD_STATIC;
+        ball.family = floor.family = way == 1;
+        floor.group = way == 2 ? 2 : 1;
+        ball.mask = 1;
+        assert_ok(abut_world_add(world, &ball, &a));
+        assert_ok(abut_world_add(world, &floor, &b));
+        if (way == 0)
+            assert_ok(abut_world_ignore(world, a, b, true));
+        if (way == 3)
+            assert_ok(abut_world_set_asleep(world, &a, 1, true));
+        assert_ok(abut_world_contacts(world, &found));
+        assert_int_equal(found.count, 0);
+        floor.family = 0;
+        floor.group = 1;
+        if (way == 0)
+            assert_ok(abut_world_ignore(world, a, b, false));
+        if (way == 1 || way == 2)
+            assert_ok(abut_world_replace(world, b, &floor));
+        assert_ok(abut_world_set_poses(world, &a, abut_array_host(&up), 1));
+        assert_ok(abut_world_contacts(world, &found));
+        assert_int_equal(found.count, 1);
+        assert_true(fabs(list[0].depth - 0.08) < 1e-6);
+        assert_true(list[0].normal.z > 1 - 1e-9);
+        abut_world_destroy(world);
+    }
+}

@@ -443,8 +443,9 @@ class Installed:
         self._before: list[tuple[Any, str, Any]] = []
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
-        self._before.append((owner, name, getattr(owner, name)))
-        setattr(owner, name, value)
+        if getattr(owner, name) is not value:  # a second install() changes nothing
+            self._before.append((owner, name, getattr(owner, name)))
+            setattr(owner, name, value)
 
     def undo(self) -> None:
         """Restores what trimesh had before this install(). A second call does nothing."""

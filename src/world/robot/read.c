@@ -352,6 +352,18 @@ static abut_status build_robot(robot_reader *r, abut_robot **robot) {
     return abuti_fail(ABUT_ERROR_FORMAT, "%s: %s", r->name, reason);
 }
 
+/* MuJoCo tests the geometry of the world body with all links that move, also with its children. */
+static abut_status test_world_body(abut_robot *robot) {
+    uint32_t root = 0;
+    abut_status status = ABUT_OK;
+    while (robot->links[root].parent != ABUT_NONE)
+        root++;
+    for (uint32_t i = 0; i < robot->link_count && !status; i++)
+        if (robot->links[i].group != robot->links[root].group)
+            status = abut_robot_allow(robot, root, i, false);
+    return status;
+}
+
 static abut_status read_document(robot_reader *r, abuti_source *source, abut_robot **robot) {
     abut_robot *made = NULL;
     abut_status status = abuti_xml_read(r->context, r->name, source, &r->xml);
@@ -368,6 +380,8 @@ static abut_status read_document(robot_reader *r, abuti_source *source, abut_rob
                                   "is neither <robot> (URDF) nor <mujoco> (MJCF)");
     if (!status)
         status = build_robot(r, &made);
+    if (!status && is_mjcf)
+        status = test_world_body(made);
     for (uint32_t at = ABUT_NONE, count = 0;
          !status && is_mjcf && (at = abuti_xml_child(&r->xml, 0, "contact", at)) != ABUT_NONE;)
         status = read_pairs(r, made, at, "exclude", "body1", "body2", &count);

@@ -52,17 +52,26 @@ static const world_touch *last_touch(const abut_world *world, const world_pair_r
 
 /* The displacement of an item since the last search for contacts. */
 static vec3 displacement(const world_item *item) {
-    return item->has_last_centre ? v3_sub(box_centre(item->at.box), item->last_centre)
-                                 : v3(0, 0, 0);
+    return item->has_last_box ? v3_sub(box_centre(item->at.box), box_centre(item->last_box))
+                              : v3(0, 0, 0);
+}
+
+/* Whether two items were apart at the last search for contacts, or had no contact. Without a record
+ * a pair was apart, or a filter or sleep kept it from being tested. */
+static bool were_apart(const world_pair_record *record, const world_item *a, const world_item *b) {
+    return record ||
+           (a->has_last_box && b->has_last_box && !box_overlaps(a->last_box, b->last_box));
 }
 
 static vec3 choose_hint(const abut_world *world, size_t pair, const world_item *a,
                         const world_item *b) {
     if (world->repeated)
         return world->repeated[pair];
-    const world_touch *last = last_touch(world, find_record(world, pair));
-    const bool same = last && last->serial[0] == a->serial && last->serial[1] == b->serial;
-    return same ? last->event.deepest.normal : v3_sub(displacement(b), displacement(a));
+    const world_pair_record *record = find_record(world, pair);
+    const world_touch *last = last_touch(world, record);
+    if (last && last->serial[0] == a->serial && last->serial[1] == b->serial)
+        return last->event.deepest.normal;
+    return were_apart(record, a, b) ? v3_sub(displacement(b), displacement(a)) : v3(0, 0, 0);
 }
 
 /* ---- one pair ---- */
@@ -392,8 +401,8 @@ static abut_status finish_contacts(abut_world *world) {
         return status;
     for (size_t i = 0; i < world->items.count; i++) {
         world_item *item = &world_items(world)[i];
-        item->last_centre = box_centre(item->at.box);
-        item->has_last_centre = item->used && item->kind != ABUT_COLLIDER_PLANE;
+        item->last_box = item->at.box;
+        item->has_last_box = item->used && item->kind != ABUT_COLLIDER_PLANE;
     }
     world->has_contacts = true;
     world->has_reported = false;

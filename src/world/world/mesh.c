@@ -54,7 +54,7 @@ static void destroy_asset(abut_context *context, world_asset *a) {
 static abut_status check_mesh_item(const abut_world_item *item) {
     const abut_world_method m = item->method;
     if (!item->collider.shape.mesh.mesh)
-        return abuti_null(function, "item->shape.mesh.mesh");
+        return abuti_null(function, "item->collider.shape.mesh.mesh");
     if (m == ABUT_WORLD_RADIAL)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,

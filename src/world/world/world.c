@@ -149,8 +149,8 @@ void abut_world_destroy(abut_world *world) {
 abut_status abuti_world_check_idle(const char *function, const abut_world *world) {
     return world->is_in_call
                ? abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: another call of this world is in progress; a progress callback "
-                            "must not call the world that it reports on",
+                            "%s: another call of this world is in progress; a callback must not "
+                            "call the world that calls it",
                             function)
                : ABUT_OK;
 }
@@ -296,7 +296,7 @@ static abut_status check_item(const abut_world_item *item) {
         return abuti_world_point_in_primitive(v3(0, 0, 0), &primitive, 0, &depth, &normal);
     }
     if (item->collider.kind == ABUT_COLLIDER_CHARACTER && !item->collider.shape.character)
-        return abuti_null(function, "item->shape.character");
+        return abuti_null(function, "item->collider.shape.character");
     return ABUT_OK;
 }
 
@@ -478,8 +478,8 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
     made.ignored = old->ignored;
     if (same_shape(old, &made)) {
         made.serial = old->serial;
-        made.has_last_centre = old->has_last_centre;
-        made.last_centre = old->last_centre;
+        made.has_last_box = old->has_last_box;
+        made.last_box = old->last_box;
     } else {
         made.serial = world->serial_count++;
     }

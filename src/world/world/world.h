@@ -91,8 +91,8 @@ typedef struct world_item {
     uint64_t paired_state;  /* `state` in the last search for pairs */
     bool has_changed;       /* since the search before */
     uint64_t field_updates; /* update count of its field in that state */
-    bool has_last_centre;   /* there is a previous search for contacts */
-    vec3 last_centre;       /* centre of its box at that search */
+    bool has_last_box;      /* there is a previous search for contacts; never for planes */
+    box3 last_box;          /* its box at that search */
     bool is_on_device;      /* its field and samples are on the device, with these indices */
     world_parts device_parts;
     world_track *track; /* owned; null: no step has needed it */

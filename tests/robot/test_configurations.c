@@ -114,7 +114,11 @@ TEST_THREADS(collisions_are_those_of_all_pairs) {
         abut_context_destroy(context);
         assert_int_equal(memory.live_count, 0);
     }
-    assert_memory_equal(hits[0], hits[1], sizeof hits[0]);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const abut_robot_hit *a = &hits[0][i], *b = &hits[1][i];
+        assert_true(a->collides == b->collides && a->link == b->link &&
+                    a->other_link == b->other_link && a->obstacle == b->obstacle);
+    }
     assert_true(kinds[0] > 5 && kinds[1] > 5 && kinds[2] > 5);
 }
 

@@ -128,7 +128,7 @@ def write_results(options, results):
     if options.out:
         lines = [{"engine": engine, **line, "contacts": contacts} for found in results.values()
                  for (engine, contacts), line in found.items()]
-        options.out.write_text("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n", encoding="utf-8")
+        options.out.write_text('{"scenes": [\n' + ",\n".join(json.dumps(line) for line in lines) + "\n]}\n", encoding="utf-8")
     if options.markdown:
         options.markdown.write_text(page(results), encoding="utf-8")
 

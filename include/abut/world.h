@@ -123,7 +123,7 @@ typedef struct abut_world_options {
                                  * time, on the thread that calls the world. Of the functions
                                  * of this world, it may only call abut_world_get_user(). It must
                                  * return the same value for a pair until one of its items is
-                                 * moved or replaced: pairs at rest may be asked again or not.
+                                 * moved or replaced: it may be called again for pairs at rest.
                                  * Contacts on the device do not support it */
     void *accept_user;          /* passed to `accept` */
 } abut_world_options;

@@ -68,7 +68,7 @@ with tempfile.TemporaryDirectory() as folder:
     out, table = pathlib.Path(folder) / "out.json", pathlib.Path(folder) / "table.md"
     subprocess.run([sys.executable, script, "--build", build, "--seconds", "0.05", "--out", out, "--markdown", table, "shot"],
                    check=True, stdout=subprocess.DEVNULL)
-    found = {(line["engine"], line["contacts"]): line["holds"] for line in json.loads(out.read_text())}
+    found = {(line["engine"], line["contacts"]): line["holds"] for line in json.loads(out.read_text())["scenes"]}
     demand("a shot in ODE, by abut and by ODE", (found["ODE", "abut"], found["ODE", "trimesh"]), (True, False))
     demand("a row of the table", "| `shot`: a ball at 100 m/s" in table.read_text(), True)
 sys.exit(failures != 0)
